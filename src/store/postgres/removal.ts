@@ -15,7 +15,8 @@ const SEGMENTS_STEP = 10_000;
 /** Days whose partitions exist before they begin. */
 const DAYS_AHEAD = 2;
 
-const DAY_MS = 24 * 60 * 60 * 1_000;
+/** The number of the day, as `append` has it. */
+const TODAY = "SELECT extract(epoch FROM now())::bigint / 86400";
 
 /** Code of PostgreSQL for a statement that the role may not run. */
 const NOT_ALLOWED = "42501";
@@ -64,10 +65,11 @@ export class Removal {
 
   /** Creates the partitions of the next days, drops those without tasks, and deletes the garbage of the others. */
   async sweep(): Promise<void> {
-    const today = Math.floor(Date.now() / DAY_MS);
+    // By the clock that numbers logs: that of this process may be days off.
+    const [today = 0] = (await first(this.#database.query<[number]>(TODAY))) ?? [];
     await this.#createPartitions(today);
     for (const day of await this.#days()) {
-      // The clock of the database, which numbers logs, may be behind this one.
+      // A transaction that began yesterday may still number a log, and another database may be behind.
       if (day >= today - 1) continue;
       if (!(await this.#dropped(day))) await this.#deleteGarbage(day * 2 ** LOG_BITS, (day + 1) * 2 ** LOG_BITS);
     }

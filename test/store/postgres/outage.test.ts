@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { bytesOf, create, follow, followRequest, headOf, numbered, readAll } from "../../../contract/setup.js";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type PostgresStore, type PostgresStoreOptions, postgresStore } from "../../../src/store/postgres/index.js";
@@ -194,6 +194,20 @@ describe.skipIf(bin === undefined)("postgresStore", () => {
     const left = await run(server, `SELECT to_regclass('days.segment_${day}')`);
     expect(left).toEqual([[null]]);
     expect(await run(server, "SELECT * FROM days.garbage")).toEqual([]);
+  });
+
+  it("keeps the partitions of these days when the clock of a process is ahead", async () => {
+    await open({ schema: "ahead" });
+    const partitions =
+      "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'ahead.segment'::regclass ORDER BY 1";
+    const before = await run(server, partitions);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 10 * 86_400_000 });
+    try {
+      await open({ schema: "ahead" });
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(await run(server, partitions)).toEqual(before);
   });
 
   it("opens only a database that promises what is required, and says what it promises", async () => {
