@@ -1,7 +1,18 @@
 import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
 import type { ClaimDeliveries, ClaimedDelivery, TaskStore } from "../src/store/task-store.js";
 import { claim, claimOne, createDue, keysOf, NOW, settle } from "./delivery-setup.js";
-import { bytesOf, configOf, create, follow, headOf, OWNER, type StoreContract, scenario, sleep } from "./setup.js";
+import {
+  bytesOf,
+  configOf,
+  create,
+  follow,
+  forEachOf,
+  headOf,
+  OWNER,
+  type StoreContract,
+  scenario,
+  sleep,
+} from "./setup.js";
 
 /** Claims of deliveries, and dead deliveries. */
 export function deliveryClaimsContract(contract: StoreContract): void {
@@ -156,7 +167,7 @@ function rescheduling(contract: StoreContract): void {
       const pushConfig = configOf({ taskId, configId: "x", maxPerOwner: 10_000 });
       await store.append({ head, expected: 0, creates: true, entries: [bytesOf("1")], pushConfig, time: 9_000_000 });
     };
-    await Promise.all(taskIds.map(put));
+    await forEachOf(taskIds, put);
     expect(await store.rescheduleDeliveries({ latest: 5_000, to: 2_000 })).toBe(2_500);
     expect(await store.claimDeliveries({ ...claim, now: 2_000, limit: 3_000 })).toHaveLength(2_500);
   });

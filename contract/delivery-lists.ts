@@ -8,7 +8,17 @@ import type {
   TaskStore,
 } from "../src/store/task-store.js";
 import { claim, claimOne, createDue, keysOf, NOW, settle } from "./delivery-setup.js";
-import { configOf, create, follow, followRequest, headOf, OWNER, type StoreContract, scenario } from "./setup.js";
+import {
+  configOf,
+  create,
+  follow,
+  followRequest,
+  forEachOf,
+  headOf,
+  OWNER,
+  type StoreContract,
+  scenario,
+} from "./setup.js";
 
 /** Lists of deliveries, their failed attempts, and the redrive of some of them. */
 export function deliveryListsContract(contract: StoreContract): void {
@@ -156,7 +166,7 @@ function paging(contract: StoreContract): void {
     const head = await create(store, { taskId: "a" });
     const ids = Array.from({ length: 1_200 }, (_, number) => `${number}`);
     const most = { maxPerTask: 9_999, maxPerOwner: 9_999 };
-    await Promise.all(ids.map((configId) => store.putPushConfig(configOf({ taskId: "a", configId, ...most }))));
+    await forEachOf(ids, (configId) => store.putPushConfig(configOf({ taskId: "a", configId, ...most })));
     await create(store, { taskId: "b", owner: "rare" });
     await store.putPushConfig(configOf({ taskId: "b", configId: "x" }));
     await follow(store, headOf({ taskId: "b", owner: "rare" }));
@@ -279,14 +289,12 @@ function redriving(contract: StoreContract): void {
   scenario(contract, "resumes more than one step's worth", async (store) => {
     await create(store, { taskId: "a" });
     const targets = Array.from({ length: 620 }, (_, number) => (number % 3 === 0 ? "one" : "other"));
-    await Promise.all(
-      targets.map((target, number) =>
-        store.putPushConfig(configOf({ taskId: "a", configId: `${number}`, target, maxPerTask: 9_999 })),
-      ),
+    await forEachOf(targets, (target, number) =>
+      store.putPushConfig(configOf({ taskId: "a", configId: `${number}`, target, maxPerTask: 9_999 })),
     );
     await follow(store, headOf({ taskId: "a" }));
     const claimed = await store.claimDeliveries({ ...claim, limit: 9_999 });
-    await Promise.all(claimed.map((one) => settle(store, one, dead)));
+    await forEachOf(claimed, (one) => settle(store, one, dead));
     expect(await store.redriveDeliveries({ now: NOW, target: "other" })).toBe(413);
     expect(await pages(store, { states: ["dead"], limit: 100 })).toHaveLength(207);
   });

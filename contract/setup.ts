@@ -39,6 +39,19 @@ export function scenario(contract: StoreContract, name: string, test: (store: Ta
   });
 }
 
+/**
+ * Does the same for each of many, a hundred at a time: a store of few connections lets calls wait for one, and gives those up that
+ * wait for long.
+ */
+export async function forEachOf<T>(
+  all: readonly T[],
+  work: (one: T, index: number) => Promise<unknown>,
+): Promise<void> {
+  for (let from = 0; from < all.length; from += 100) {
+    await Promise.all(all.slice(from, from + 100).map((one, index) => work(one, from + index)));
+  }
+}
+
 /** The owner of the tasks of these tests unless a test names another. */
 export const OWNER: Pick<TaskHead, "tenant" | "owner"> = { tenant: "tenant", owner: "owner" };
 

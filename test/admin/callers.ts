@@ -18,12 +18,17 @@ export interface Caller {
     method: DescMethod,
     fields?: Record<string, unknown>,
     headers?: Readonly<Record<string, string>>,
+    /** How long a stream may stay open, in milliseconds. */
+    streamMs?: number,
   ): Promise<Outcome>;
   close(): void;
 }
 
-/** How long a stream may stay open: one that follows changes ends by this deadline. */
-const TIMEOUT_MS = 400;
+/** How long calls, and streams that the server ends, may take at most, in milliseconds: a busy machine is slow. */
+export const PATIENCE_MS = 10_000;
+
+/** How long a stream that follows changes stays open, in milliseconds: it ends by this deadline. */
+const FOLLOWING_MS = 400;
 
 /** The bindings, each opened at an address such as `127.0.0.1:8081`. */
 export const bindings: Readonly<Record<"grpc" | "connect" | "grpc-web" | "rest", (address: string) => Caller>> = {
@@ -38,13 +43,13 @@ function grpcCaller(address: string): Caller {
   const client = new Client(address, credentials.createInsecure());
   const bytes = (value: Buffer): Buffer => value;
   return {
-    call: (method, fields = {}, headers = {}) =>
+    call: (method, fields = {}, headers = {}, streamMs = FOLLOWING_MS) =>
       new Promise((resolve) => {
         const metadata = new Metadata();
         for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
         const request = Buffer.from(toBinary(method.input, create(method.input, fields)));
         const path = `/${method.parent.typeName}/${method.name}`;
-        const options = { deadline: Date.now() + 10_000 };
+        const options = { deadline: Date.now() + PATIENCE_MS };
         const ended = (error: Partial<ServiceError>, messages: Message[] = []): void =>
           resolve({ code: status[error.code ?? 0] ?? "", text: error.details ?? "", messages });
         if (method.methodKind === "unary") {
@@ -54,7 +59,7 @@ function grpcCaller(address: string): Caller {
           return;
         }
         const stream = client.makeServerStreamRequest<Buffer, Buffer>(path, bytes, bytes, request, metadata, {
-          deadline: Date.now() + TIMEOUT_MS,
+          deadline: Date.now() + streamMs,
         });
         const messages: Message[] = [];
         stream.on("data", (value: Buffer) => messages.push(fromBinary(method.output, value)));
@@ -68,9 +73,9 @@ function grpcCaller(address: string): Caller {
 /** Connect and gRPC-Web, by Connect's client. */
 function connectCaller(transport: Transport): Caller {
   return {
-    call: async (method, fields = {}, headers = {}) => {
+    call: async (method, fields = {}, headers = {}, streamMs = FOLLOWING_MS) => {
       const messages: Message[] = [];
-      const options: CallOptions = { headers, timeoutMs: method.methodKind === "unary" ? 10_000 : TIMEOUT_MS };
+      const options: CallOptions = { headers, timeoutMs: method.methodKind === "unary" ? PATIENCE_MS : streamMs };
       const { signal, timeoutMs } = options;
       try {
         if (method.methodKind === "unary") {
@@ -105,9 +110,9 @@ function nameOf(code: string): string {
 /** REST, from the `google.api.http` rule alone. */
 function restCaller(address: string): Caller {
   return {
-    call: async (method, fields = {}, headers = {}) => {
+    call: async (method, fields = {}, headers = {}, streamMs = FOLLOWING_MS) => {
       const { verb, url, body } = restRequest(method, fields);
-      const signal = AbortSignal.timeout(method.methodKind === "unary" ? 10_000 : TIMEOUT_MS);
+      const signal = AbortSignal.timeout(method.methodKind === "unary" ? PATIENCE_MS : streamMs);
       try {
         const answer = await fetch(`http://${address}${url}`, {
           method: verb,

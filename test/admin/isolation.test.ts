@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
-import { bindings } from "./callers.js";
+import { bindings, PATIENCE_MS } from "./callers.js";
 import { bearer, openWorld, tokens, type World } from "./world.js";
 
 /** Nothing of the operator's service answers callers, and nothing of the A2A protocol answers operators. */
@@ -29,7 +29,7 @@ describe("AdminService on the ports of the A2A protocol", () => {
     for (const port of name === "grpc" ? [ports.http, ports.grpc] : [ports.http]) {
       const caller = open(port);
       for (const method of AdminService.methods) {
-        expect((await caller.call(method, {}, all)).code, method.name).toBe("UNIMPLEMENTED");
+        expect((await caller.call(method, {}, all, PATIENCE_MS)).code, method.name).toBe("UNIMPLEMENTED");
       }
       caller.close();
     }
@@ -38,7 +38,7 @@ describe("AdminService on the ports of the A2A protocol", () => {
   it("does not exist over REST, whose paths below /v1 mean what they mean in the A2A protocol", async () => {
     const caller = bindings.rest(ports.http);
     for (const method of AdminService.methods) {
-      const { code, text } = await caller.call(method, { taskId: "t", configId: "c" }, all);
+      const { code, text } = await caller.call(method, { taskId: "t", configId: "c" }, all, PATIENCE_MS);
       // `/v1` begins the paths of A2A 0.3, and is a tenant in those of 1.0.
       if (code === "OK") expect(Object.keys(JSON.parse(text)).sort(), method.name).toContain("tasks");
       else
@@ -75,7 +75,7 @@ describe("the A2A protocol on the port of operators", () => {
   it.each(Object.entries(bindings))("does not exist over %s", async (_, open) => {
     const caller = open(ports.admin);
     for (const method of A2AService.methods) {
-      const { code } = await caller.call(method, { id: "t", taskId: "t" }, all);
+      const { code } = await caller.call(method, { id: "t", taskId: "t" }, all, PATIENCE_MS);
       expect(code, method.name).toBe("UNIMPLEMENTED");
     }
     caller.close();

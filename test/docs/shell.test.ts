@@ -12,7 +12,8 @@ const home = new Home();
 let server: ServerProcess;
 let cwd = "";
 beforeAll(async () => {
-  server = await home.start();
+  // A write to a file that takes more than a second, as on a busy disk, makes a server unavailable, which pages do not show.
+  server = await home.start("--store", "memory");
   cwd = mkdtempSync(join(tmpdir(), "parley-pages-"));
 });
 afterAll(async () => {
