@@ -5,12 +5,13 @@ import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { compiledSources } from "./test/support/compiled.js";
+import { scaledTests } from "./test/support/scaled-tests.js";
 
 type Tests = NonNullable<ViteUserConfig["test"]>;
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Tests whose servers are processes of their own, or that look at times, which counting lines changes. */
+/** Tests whose servers are processes of their own, or that look at times. */
 const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${folder}/**/*.test.ts`);
 
 /**
@@ -18,18 +19,18 @@ const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${fol
  * these out.
  */
 const long = [
-  "cli/{backup,card,console,dev,dev-chat,init,migrate,module,operate-process,operate-stalled,serve-signals,a2a/pressure,workers}",
+  "cli/{backup,card,console,dev,dev-chat,init,migrate,module,operate-process,operate-stalled,serve-options,serve-signals,a2a/pressure,workers}",
   "client/{cuts,hostile/hostile,restarts}",
   "conformance/replicas",
   "docs/{cli,typescript}",
-  "e2e/{bad-disk,bad-end,cancel-elsewhere,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped}",
+  "e2e/{bad-disk,bad-end,cancel-elsewhere,copied,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped}",
   "e2e/{push,push-replicas,push-versions}",
   "e2e/{database-outage,failover,restored,secrets,shared,shutdown,stopped,workers}",
   "engine/conversation-kills",
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",
   "signals/postgres",
-  "{e2e/copied,store/copy/copy}",
+  "store/copy/copy",
   "store/{sqlite/backup,sqlite/contract-shared,postgres/contract,postgres/counts,postgres/migrate,postgres/outage,postgres/failover}",
 ].map((name) => `test/${name}.test.ts`);
 
@@ -120,7 +121,10 @@ const retry = process.env.CI === undefined ? 0 : 1;
  * - without a mode: `npm test`, where a large table of cases takes a part that has every pair, loops are short, and long
  *   files are left out;
  * - `all`: whole tables and long loops;
- * - `coverage`: the same without `processes`, and which lines of `src` they run;
+ * - `coverage`: the same without `processes`, and counts which lines of `src` they run;
+ * - `rest`: `all` without the files that `npm test` runs in the same way: it has those that are left out or shortened there,
+ *   and those of the stores, whose threads are shared there. Lines are also counted with `PARLEY_COVERAGE`, so that `.ci/run`
+ *   adds up those of both;
  * - `agents`, `interop`, `nodes` and `tools`: tests that need more than the first install.
  */
 export default defineConfig(({ mode }): ViteUserConfig => {
@@ -133,10 +137,12 @@ export default defineConfig(({ mode }): ViteUserConfig => {
 
 /** Tests of the sources. */
 function sources(mode: string): ViteUserConfig {
-  const counts = mode === "coverage";
-  const isWhole = counts || mode === "all";
+  const isWhole = ["all", "coverage", "rest"].includes(mode);
+  const rest = mode === "rest" ? [...scaledTests(), ...long, "test/store/**/*.test.ts"] : undefined;
+  const counts = mode === "coverage" || process.env.PARLEY_COVERAGE !== undefined;
   // Of each project: Vitest evaluates what they extend with another mode.
-  const plugins = counts ? [] : [compiledSources];
+  const plugins = [compiledSources];
+  const environment = counts ? at("test/support/counting.ts") : "node";
   return {
     resolve: { alias: [...ownNames, ...aiStandIn] },
     test: {
@@ -155,26 +161,26 @@ function sources(mode: string): ViteUserConfig {
       maxWorkers: availableParallelism() + 4,
       sequence: { sequencer: Mixed },
       expect: { poll: { timeout: 15_000 * patience } },
-      ...(counts ? { coverage } : {}),
       projects: [
         {
           extends: true,
           plugins,
           test: {
             name: "unit",
+            environment,
             // Loading the sources anew for each of 370 files would take longer than their tests. What a file changes of its
             // process, it has to put back.
             isolate: false,
-            include: ["test/**/*.test.ts"],
+            include: rest ?? ["test/**/*.test.ts"],
             exclude: ["**/node_modules/**", ...(isWhole ? processes : long), ...alone, slow],
           },
         },
         {
           extends: true,
           plugins,
-          test: { name: "alone", include: counts ? alone : [...alone, isWhole ? slow : someSlow] },
+          test: { name: "alone", environment, include: aloneIn(mode, rest) },
         },
-        ...(mode === "all"
+        ...(mode === "all" || rest !== undefined
           ? [
               {
                 extends: true as const,
@@ -182,7 +188,7 @@ function sources(mode: string): ViteUserConfig {
                 test: {
                   name: "processes",
                   isolate: false,
-                  include: processes,
+                  include: rest?.filter(isOfProcesses) ?? processes,
                   exclude: ["**/node_modules/**", ...alone],
                 },
               },
@@ -208,6 +214,16 @@ function sources(mode: string): ViteUserConfig {
   };
 }
 
+/** Returns true for a file or a pattern of `processes`. */
+const isOfProcesses = (file: string): boolean => /^test\/(e2e|network|cli|bench)\//.test(file);
+
+/** The files that run alone. */
+function aloneIn(mode: string, rest: readonly string[] | undefined): string[] {
+  if (rest !== undefined) return alone.filter((file) => rest.includes(file));
+  if (mode === "coverage") return alone;
+  return [...alone, mode === "all" ? slow : someSlow];
+}
+
 /** Whether Node.js has SQLite itself, and the package for others has a binary for this platform besides. */
 function hasBothDrivers(): boolean {
   if (!isBuiltin("node:sqlite")) return false;
@@ -218,29 +234,6 @@ function hasBothDrivers(): boolean {
     return false;
   }
 }
-
-/**
- * Which lines of `src` the tests run; `npm run coverage` has the tool for it. The lines that only processes of their own run
- * are not counted: the command line, the thread of the SQLite store, and servers that are killed.
- */
-const coverage: NonNullable<Tests["coverage"]> = {
-  enabled: true,
-  provider: "custom",
-  customProviderModule: at("tools/coverage/node_modules/@vitest/coverage-v8/dist/index.js"),
-  include: ["src/**/*.ts", "contract/*.ts"],
-  exclude: ["src/cli/**"],
-  reportsDirectory: ".cache/coverage",
-  reportOnFailure: true,
-  reporter: ["text-summary", "html", "json-summary"],
-  // A point below what is covered: in all, and in the folders that decide what is kept and what is on the wire.
-  thresholds: {
-    ...{ statements: 90.1, branches: 84.5, functions: 90, lines: 91.6 },
-    "src/engine/**": { statements: 93.8, branches: 88, functions: 95.7, lines: 96.2 },
-    "{src/store,contract}/**": { statements: 88.9, branches: 80.3, functions: 89.6, lines: 89.8 },
-    "src/task/**": { statements: 93.5, branches: 88.8, functions: 95.6, lines: 97.1 },
-    "src/wire/**": { statements: 95, branches: 89.1, functions: 94.9, lines: 96.7 },
-  },
-};
 
 /** Tests with the clients, servers and tools of others; `npm run test:interop` has them. */
 function interop(): Tests {

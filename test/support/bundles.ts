@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import type { TestProject } from "vitest/node";
+import { asCompiled } from "../../tools/compiled.mjs";
 import { compiled, root } from "./compiled.js";
 import { bundlesVariable } from "./writer-thread.js";
 
@@ -68,8 +69,6 @@ async function compileSources(): Promise<void> {
     entryPoints: sources,
     outdir: compiled,
     outbase: root,
-    ...modules,
-    target: "node20.19",
-    sourcemap: true,
+    ...asCompiled,
   });
 }
