@@ -4,6 +4,7 @@ import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { httpBearerScheme } from "../../src/auth/index.js";
 import { obedient } from "../conformance/agents.js";
 import { hook, toHook } from "../conformance/hook.js";
+import { cover, pairs } from "../support/cover.js";
 import type { CallOptions, Driver } from "../support/driver.js";
 import { everyBinding, type SecuredWorld, say, secured, titleOf } from "./world.js";
 
@@ -50,6 +51,15 @@ async function seen(driver: Driver, method: DescMethod, request: JsonObject, opt
 /** As long as the ids of tasks are, so that lengths are the same. */
 const unknown = "01a1fdef-a9b7-72bd-98a6-000000000000";
 
+/** Every method over every binding; in `npm test` each method over a server and by `fetch`, and each kind of method over each binding. */
+const calls = cover(
+  everyBinding.flatMap((binding) => A2AService.methods.map((method) => ({ binding, method, title: titleOf(binding) }))),
+  ({ binding, method, title }) => [
+    ...pairs(title, method.methodKind),
+    ...pairs(`${binding.isFetch === true}`, method.name),
+  ],
+);
+
 describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over %s", (title) => {
   let world: SecuredWorld;
   let driver: Driver;
@@ -76,7 +86,7 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
     return task.id;
   }
 
-  it.each(A2AService.methods.map((method) => [method.name, method] as const))(
+  it.each(calls.filter((call) => call.title === title).map(({ method }) => [method.name, method] as const))(
     "%s is for nobody without credentials, and shows others nothing [SRV-AUTH-01 SRV-AUTH-07 SRV-AUTH-08]",
     async (_name, method) => {
       const id = await taskOfAlice();

@@ -11,7 +11,7 @@ import { cleanup, serve } from "./serve.js";
 vi.setConfig({ testTimeout: 120_000 });
 
 /** How many requests a connection sends without reading an answer. */
-const many = scaled(10_000, 30_000);
+const many = scaled(3_000, 30_000);
 const connections = 2;
 
 const get = (path: string, more = ""): Buffer => Buffer.from(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n${more}\r\n`);
