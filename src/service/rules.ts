@@ -181,6 +181,8 @@ function isScheme(value: string): boolean {
 function id(field: string, value: string, report: Report): void {
   const { maxIdLength } = requestBounds;
   if (value.length > maxIdLength) report(field, `is longer than ${maxIdLength} characters`);
+  // Neither PostgreSQL nor every SQLite keeps one.
+  if (value.includes("\0")) report(field, "has a NUL character");
 }
 
 function ids(field: string, values: readonly string[], max: number, report: Report): void {

@@ -55,6 +55,18 @@ describe("the validator", () => {
     ]);
   });
 
+  it("refuses ids with a NUL character, which not every store keeps", () => {
+    const message = { messageId: "a\0", contextId: "\0b", taskId: "\0", role: Role.USER, parts: [part] };
+    expect(fields(SendMessageRequestSchema, create(SendMessageRequestSchema, { message }))).toEqual([
+      "message.messageId has a NUL character",
+      "message.contextId has a NUL character",
+      "message.taskId has a NUL character",
+    ]);
+    expect(fields(ListTasksRequestSchema, create(ListTasksRequestSchema, { contextId: "\0" }))).toEqual([
+      "contextId has a NUL character",
+    ]);
+  });
+
   it("holds page size, state and history length of a list to their ranges (SRV-LIST-12, SRV-LIST-13)", () => {
     for (const pageSize of [0, 101, -1]) {
       const request = create(ListTasksRequestSchema, { pageSize, status: 99 as never, historyLength: -2 });
