@@ -68,7 +68,10 @@ export class Notifications implements Carrier {
     if (this.#sending !== undefined) await within(CLOSE_MS, this.#sending);
     this.#isClosed = true;
     clearTimeout(this.#beat);
-    await this.#client?.end().catch(() => {});
+    const client = this.#client;
+    if (client === undefined) return;
+    // A server that hangs never closes the connection.
+    await within(CLOSE_MS, client.end()).catch(() => {});
   }
 
   /** One statement at a time; what comes meanwhile shares the next one. Never rejects. */

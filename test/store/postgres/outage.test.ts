@@ -196,6 +196,20 @@ describe.skipIf(bin === undefined)("postgresStore", () => {
     expect(await run(server, "SELECT * FROM days.garbage")).toEqual([]);
   });
 
+  it("closes although the server of its notifications hangs", async () => {
+    const store = await open({ schema: "hangs" });
+    store.signals?.join("one");
+    const backend = "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_notify%' AND application_name = 'parley'";
+    await expect.poll(() => run(server, backend)).toHaveLength(1);
+    const [[pid]] = (await run(server, backend)) as [[number]];
+    process.kill(pid, "SIGSTOP");
+    try {
+      await store.close();
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+  });
+
   it("keeps the partitions of these days when the clock of a process is ahead", async () => {
     await open({ schema: "ahead" });
     const partitions =
