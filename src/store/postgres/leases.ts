@@ -1,6 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import { type HeadRow, toHead } from "../head-rows.js";
 import { LivenessMonitor } from "../liveness.js";
+import { PulseThread } from "../pulse-thread.js";
 import {
   type ClaimRequest,
   type HeartbeatRequest,
@@ -18,9 +19,7 @@ import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 export class Leases {
   readonly #database: Database;
   readonly #s: string;
-  readonly #startPulse: () => Worker;
-  #pulse: Worker | undefined;
-  #isClosed = false;
+  readonly #pulse: PulseThread;
   readonly #watch = new LivenessMonitor();
   /** Random start, so that no process repeats the number of another. */
   #heartbeat = Math.floor(Math.random() * 2 ** 48);
@@ -28,21 +27,20 @@ export class Leases {
   constructor(database: Database, schema: string, startPulse: () => Worker) {
     this.#database = database;
     this.#s = schema;
-    this.#startPulse = startPulse;
-    database.history.onNotice(() => this.#endPulse());
+    this.#pulse = new PulseThread(startPulse);
+    // The next heartbeat starts it again, for the server that is used by then.
+    database.history.onNotice(() => void this.#pulse.end());
   }
 
   /** Ends the thread. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#pulse?.terminate();
+    await this.#pulse.close();
   }
 
   /** A thread continues the heartbeats while the event loop is blocked. */
   async heartbeat(request: HeartbeatRequest): Promise<boolean> {
     const { holder, leaseMs, again } = request;
-    if (!this.#isClosed && this.#pulse === undefined) this.#beginPulse();
-    this.#pulse?.postMessage(request);
+    this.#pulse.note(request);
     // A heartbeat also checks the other holders: it is on time even when claims are late.
     await this.#gone(leaseMs);
     const beat = this.#heartbeat++;
@@ -56,22 +54,6 @@ export class Leases {
       [holder, beat],
     );
     return !again;
-  }
-
-  /** Ends the thread, which the next heartbeat starts again, for the server that is used by then. */
-  #endPulse(): void {
-    void this.#pulse?.terminate();
-    this.#pulse = undefined;
-  }
-
-  /** A thread that ends is started again with the next heartbeat. */
-  #beginPulse(): void {
-    const pulse = this.#startPulse();
-    const onEnd = (): void => {
-      if (this.#pulse === pulse) this.#pulse = undefined;
-    };
-    pulse.on("error", onEnd).on("exit", onEnd);
-    this.#pulse = pulse;
   }
 
   async claim({ holder, leaseMs, limit, ended }: ClaimRequest): Promise<TaskHead[]> {

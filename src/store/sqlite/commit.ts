@@ -37,8 +37,9 @@ export class Committer {
   /**
    * @param gone lease holders whose processes are gone; undefined if unknown
    * @param schema version that the file must have; undefined if no other process can change it
+   * @param ended some of the holders whose processes are gone, if not all are known
    */
-  constructor(db: Database, gone: readonly string[] | undefined, schema?: number) {
+  constructor(db: Database, gone: readonly string[] | undefined, schema?: number, ended?: readonly string[]) {
     this.#db = db;
     this.#schema = schema;
     this.#version = db.values<[], number>("PRAGMA user_version");
@@ -51,7 +52,7 @@ export class Committer {
     const conversations = new Conversations(db);
     this.#appender = new Appender(db, this.#counters, pushConfigs, conversations);
     const pushClaims = new PushClaims(db);
-    const leases = new Leases(db, gone);
+    const leases = new Leases(db, gone, ended);
     const snapshots = new Snapshots(db);
     this.#retention = new Retention(db, this.#counters, pushConfigs, conversations);
     this.#handlers = {

@@ -28,9 +28,13 @@ export class Leases {
   /** Random start, so that no thread repeats the number of another. */
   #heartbeat = Math.floor(Math.random() * 2 ** 48);
 
-  /** @param gone holders whose processes are gone; undefined (unknown) if other processes may have the file */
-  constructor(db: Database, gone: readonly string[] | undefined) {
+  /**
+   * @param gone holders whose processes are gone; undefined (unknown) if other processes may have the file
+   * @param ended some of the holders whose processes are gone, if not all are known
+   */
+  constructor(db: Database, gone: readonly string[] | undefined, ended: readonly string[] = []) {
     this.#dead = gone && new Set(gone);
+    this.#watch.end(ended);
     this.#of = db.rows<[string, number], HeadRow>(
       `SELECT ${HEAD_COLUMNS} FROM head INDEXED BY head_leased WHERE lease_holder = ? ORDER BY task_id LIMIT ?`,
     );

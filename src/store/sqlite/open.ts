@@ -48,10 +48,16 @@ export interface Prepared {
 /**
  * Checks that a path is a sound Parley file of the current schema; locks, creates or migrates it. A rejected file keeps
  * every byte.
+ * @param again true if this server has the file open, and only its process that writes has ended
  * @throws StoreError `damaged`, `newer-schema`, `failed` if it belongs to another application, is in use or cannot be
  * written, `unavailable` if the disk is full or fails.
  */
-export function prepareFile(given: string, shared: boolean, logger: Logger = silentLogger): Prepared {
+export function prepareFile(
+  given: string,
+  shared: boolean,
+  logger: Logger = silentLogger,
+  again: boolean = false,
+): Prepared {
   if (given === "" || given === ":memory:") {
     throw new StoreError("failed", "The SQLite store needs a file; for tasks in memory there is the memory store.");
   }
@@ -61,7 +67,8 @@ export function prepareFile(given: string, shared: boolean, logger: Logger = sil
   if (existsSync(path) && statSync(path).size > 0) inspect(path);
   const { lock, before } = shared ? lockCurrent(path, logger) : { lock: lockPlace(path, false), before: undefined };
   try {
-    const opened = create(path, shared, logger);
+    if (again) checkAgain(path);
+    const opened = create(path, shared || again, logger);
     return { path, lock, ...opened, before: before ?? opened.before };
   } catch (error) {
     lock.release();
@@ -105,6 +112,15 @@ function lockCurrent(path: string, logger: Logger): { lock: FileLock; before: nu
       throw error;
     }
   }
+}
+
+/** A program that has been upgraded meanwhile must not change the tables under the processes that read them. */
+function checkAgain(path: string): void {
+  const version = versionOf(path);
+  // 0: the file was removed.
+  if (version === 0 || version === SCHEMA_VERSION) return;
+  const why = `its schema is version ${version}, and this program has ${SCHEMA_VERSION}`;
+  throw new StoreError("failed", `Cannot open ${path} again: ${why}. Restart the server.`);
 }
 
 function versionOf(path: string): number {
@@ -234,7 +250,8 @@ export function lockPlace(path: string, shared: boolean): FileLock {
   }
 }
 
-function create(path: string, shared: boolean, logger: Logger): Omit<Prepared, "path" | "lock"> {
+/** @param others true if other processes may have the file open */
+function create(path: string, others: boolean, logger: Logger): Omit<Prepared, "path" | "lock"> {
   let db: Database | undefined;
   try {
     db = sqliteDriver().open(path, { timeoutMs: WRITE_TIMEOUT_MS });
@@ -252,12 +269,12 @@ function create(path: string, shared: boolean, logger: Logger): Omit<Prepared, "
     db.exec("BEGIN IMMEDIATE; ROLLBACK");
     const before = migrate(db, SCHEMA_VERSION, progressOf(path, logger));
     judge(path, { application: APPLICATION_ID, version: before });
-    if (!shared && statSync(path).size <= MAX_REWRITTEN_BYTES) letShrink(db);
-    if (!shared && before > 0) distinguish(db);
+    if (!others && statSync(path).size <= MAX_REWRITTEN_BYTES) letShrink(db);
+    if (!others && before > 0) distinguish(db);
     // The processes that claimed these are gone.
-    if (!shared) db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
+    if (!others) db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
     logRestoration(path, db, logger);
-    return { before, gone: shared ? undefined : holdersIn(db), restorations: readRestorations(db) };
+    return { before, gone: others ? undefined : holdersIn(db), restorations: readRestorations(db) };
   } catch (error) {
     throw openError(path, error);
   } finally {

@@ -24,6 +24,8 @@ export interface Message {
   readonly count: number;
   readonly fields: readonly Field[];
   readonly bytes: ArrayBuffer;
+  /** Where in it the bytes begin; 0 if absent. */
+  readonly start?: number;
   /** Bytes of it in use. */
   readonly size: number;
   /** True for bulk writes, for which small ones do not wait. */
@@ -35,6 +37,9 @@ export const CLOSE = "close";
 
 /** Sent instead of a message: test if the disk accepts a commit. */
 export const PROBE = "probe";
+
+/** Any message to the writer. */
+export type ToWriter = Message | typeof CLOSE | typeof PROBE;
 
 type Field = string | number | null | OtherWrite;
 
@@ -188,11 +193,12 @@ class Cursor {
   readonly #fields: readonly Field[];
   readonly #bytes: ArrayBuffer;
   #field = 0;
-  #byte = 0;
+  #byte: number;
 
   constructor(message: Message) {
     this.#fields = message.fields;
     this.#bytes = message.bytes;
+    this.#byte = message.start ?? 0;
   }
 
   next(): Write {

@@ -102,8 +102,10 @@ export type WriteOutcome = { readonly result: unknown } | { readonly error: Carr
 /** Outcomes of the writes of one commit, in the order in which they were sent. */
 export interface Reply {
   readonly count: number;
-  /** Duration of the transaction with its sync, in milliseconds; absent if there was none. */
+  /** Duration of the transaction with its sync, in milliseconds; absent if there was none, or another reply has it. */
   readonly ms?: number;
+  /** Writes in the transaction, if it had some of other processes. */
+  readonly of?: number;
   /** True for bulk writes, which are answered in a separate order. */
   readonly bulk?: true;
   /** Answers by index; a write without one succeeded and has no result. */

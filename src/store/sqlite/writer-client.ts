@@ -1,4 +1,4 @@
-import type { Worker } from "node:worker_threads";
+import type { EventEmitter } from "node:events";
 import type { Logger } from "../../core/log.js";
 import { membersOf } from "../../core/members.js";
 import { isTerminal } from "../../task/state.js";
@@ -7,7 +7,7 @@ import { BulkQueue, type Caller, WriteQueue } from "./queue.js";
 import { BULK_BYTES } from "./sizes.js";
 import { restartFault, type StoreFaults } from "./store-faults.js";
 import type { FromWriter, OtherWrite, Reply, WriteMethod, WriteOutcome, WriteRequest, WriteResult } from "./write.js";
-import { CLOSE, type MessageBuilder, PROBE } from "./write-codec.js";
+import { CLOSE, type MessageBuilder, PROBE, type ToWriter } from "./write-codec.js";
 
 /** Interval between checks of the thread, in milliseconds. */
 const CHECK_MS = 250;
@@ -27,10 +27,20 @@ export interface WriterStatistics {
   readonly writes: number;
 }
 
+/** What writes: a thread, or a connection to a process. Emits `message`, `messageerror`, `error`, and at last `exit`. */
+export interface WriterHandle extends Pick<EventEmitter, "on"> {
+  postMessage(message: ToWriter, transfer?: readonly ArrayBuffer[]): void;
+  ref(): void;
+  unref(): void;
+  terminate(): unknown;
+}
+
 /** Parameters of a client. */
 interface LinkOptions {
-  /** Starts the thread, on first use and after it exited. */
-  readonly start: () => Worker;
+  /** Starts the thread, on first use and after it exited; or connects to a process, which others start. */
+  readonly start: () => WriterHandle;
+  /** Default: a thread. */
+  readonly writer?: "thread" | "process";
   readonly troubles: StoreFaults;
   readonly logger: Logger;
   /** A pending write older than this is a fault, in milliseconds. */
@@ -54,7 +64,7 @@ interface LinkOptions {
 export class WriterClient {
   readonly #options: LinkOptions;
   readonly #troubles: StoreFaults;
-  #worker: Worker | undefined;
+  #worker: WriterHandle | undefined;
   /** True after the first write. */
   #begun = false;
   readonly #small = new WriteQueue();
@@ -187,10 +197,10 @@ export class WriterClient {
   }
 
   #settle(reply: Reply): void {
-    const { count, answers, ms } = reply;
+    const { count, answers, ms, of = count } = reply;
     this.#commits += 1;
     this.#writes += count;
-    if (ms !== undefined) this.#observer(ms / 1_000, count);
+    if (ms !== undefined) this.#observer(ms / 1_000, of);
     this.#answered();
     if (reply.lost !== undefined) this.#troubles.noteFile(reply.lost);
     if (reply.outgrown !== undefined) this.#troubles.note("schema", restartFault(reply.outgrown));
@@ -252,12 +262,12 @@ export class WriterClient {
     const worker = this.#options.start();
     this.#worker = worker;
     worker.on("message", (message: FromWriter) => this.#hear(message));
-    worker.on("messageerror", (cause) => {
+    worker.on("messageerror", (cause: unknown) => {
       this.#broken("sent what cannot be read", cause);
       void worker.terminate();
     });
-    worker.on("error", (cause) => this.#broken("broke", cause));
-    worker.on("exit", (code) => this.#exited(code));
+    worker.on("error", (cause: unknown) => this.#broken("broke", cause));
+    worker.on("exit", (code: number | undefined) => this.#exited(code));
     // Last, since listening for messages keeps the process alive.
     worker.unref();
   }
@@ -269,25 +279,29 @@ export class WriterClient {
     const detail = (message ?? code) === undefined ? "" : `: ${message ?? code}`;
     // Node.js needs the working directory to start a thread, and its error names only an internal function.
     const hint = `${message}`.includes("uv_cwd") ? " The working folder of this process was deleted." : "";
-    const reason = `The thread that writes the store ${what}${detail}.${hint}`;
+    const writer = `the ${this.#options.writer ?? "thread"} that writes the store`;
+    const reason = `T${writer.slice(1)} ${what}${detail}.${hint}`;
     const error = new StoreError("unavailable", reason, { cause });
     if (!this.#troubles.has("thread") && !this.#closing)
-      this.#options.logger.warn({ err: error }, "the thread that writes the store ended; another one is started");
+      this.#options.logger.warn({ err: error }, `${writer} ended; another one is started`);
     this.#troubles.note("thread", { reason, restartHelps: true, refuses: true });
     for (const queue of [this.#small, this.#bulk]) for (const caller of queue.takeAll()) caller.reject(error);
   }
 
   /** A replacement must wait for the exit: until then the thread holds the file's lock. */
-  #exited(code: number): void {
+  #exited(code: number | undefined): void {
     this.#worker = undefined;
     this.#probing = false;
     this.#answered();
     const isReported = this.#troubles.has("thread");
-    if (!isReported && (!this.#closing || this.#isWaiting)) this.#broken(`ended with code ${code}`);
+    if (!isReported && (!this.#closing || this.#isWaiting))
+      this.#broken(code === undefined ? "ended" : `ended with code ${code}`);
     if (this.#closing) return this.#over();
     const now = performance.now();
     this.#deaths = this.#deaths.filter((time) => now - time < CALM_MS);
-    const wait = RESTART_MS[Math.min(this.#deaths.push(now), RESTART_MS.length) - 1];
+    // The connection waits for a process that is being started.
+    const delays = this.#options.writer === "process" ? [0] : RESTART_MS;
+    const wait = delays[Math.min(this.#deaths.push(now), delays.length) - 1];
     this.#restart = setTimeout(() => this.#startAgain(), wait).unref();
   }
 

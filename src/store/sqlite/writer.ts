@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { Heartbeat } from "../heartbeat.js";
-import { StoreError } from "../task-store.js";
+import { type HeartbeatRequest, StoreError } from "../task-store.js";
 import { Committer, type Outcome } from "./commit.js";
 import {
   APPLICATION_ID,
@@ -15,8 +15,8 @@ import { useDriver } from "./driver/choose.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { type FileFault, FileGuard } from "./file-guard.js";
-import type { Probed, Reply, Started, Write, WriteOutcome } from "./write.js";
-import { CLOSE, type Message, PROBE, readMessage } from "./write-codec.js";
+import type { FromWriter, Reply, Write, WriteOutcome } from "./write.js";
+import { CLOSE, type Message, PROBE, readMessage, type ToWriter } from "./write-codec.js";
 
 /** Writes and bytes at which a commit takes no more messages, so that the first does not wait long for the last. */
 const MAX_WRITES = 1_024;
@@ -25,94 +25,173 @@ const MAX_BYTES = 1024 * 1024;
 /** Interval between checks of the files, in milliseconds. */
 const CHECK_MS = 500;
 
-type WriterMessage = Message | typeof CLOSE | typeof PROBE;
+/** A client of the writer. */
+export interface WriterPort {
+  /** Takes the next message that has arrived. */
+  take(): ToWriter | undefined;
+  post(message: FromWriter): void;
+  /** All that it has sent is done, and it has said that it sends no more. */
+  end(): void;
+}
+
+/** Writes of one client in a commit. */
+interface Batch {
+  readonly port: WriterPort;
+  readonly writes: Write[];
+}
 
 /**
- * The writer thread. While it waits for the disk, messages queue at its port; the next commit takes all of them, except
- * bulk writes: a commit takes one bulk message, after the small writes. Unexpected errors are not caught: they end the
- * thread, and the client answers all callers.
+ * The one that writes the file, in a thread for one client, or in a process for several. While it waits for the disk,
+ * messages queue at its ports; the next commit takes all of them, except bulk writes: a commit takes one bulk message,
+ * after the small writes. Unexpected errors are not caught: they end the thread, and the client answers all callers.
  */
 export class Writer {
-  readonly #port: MessagePort;
   readonly #data: WriterData;
   readonly #db: Database;
   readonly #committer: Committer;
-  readonly #pulse: Heartbeat;
   readonly #guard: FileGuard;
+  /** Called with each heartbeat of a client. */
+  readonly #onHeartbeat: ((request: HeartbeatRequest) => void) | undefined;
+  readonly #ports: WriterPort[] = [];
+  /** Clients that have said that they send no more. */
+  readonly #closing = new Set<WriterPort>();
+  readonly #probing = new Set<WriterPort>();
   /** A lasting fault of the files. */
   #fault: FileFault | undefined;
   readonly #timer: NodeJS.Timeout;
-  readonly #bulk: Message[] = [];
+  #bulk: { readonly port: WriterPort; readonly message: Message }[] = [];
   /** Bytes of bulk writes in SQLite's log since the last checkpoint. */
   #inLog = 0;
   #again: NodeJS.Immediate | undefined;
-  #probe = false;
-  #close = false;
+  #lastMs = 0;
 
-  constructor(port: MessagePort, data: WriterData) {
-    this.#port = port;
+  constructor(data: WriterData, onHeartbeat?: (request: HeartbeatRequest) => void) {
     this.#data = data;
+    this.#onHeartbeat = onHeartbeat;
     this.#db = openWriter(data);
     this.#guard = new FileGuard(data.files);
     const lost = this.#guard.checkNow();
     if (lost !== undefined) throw new StoreError("unavailable", lost.reason);
-    this.#committer = new Committer(this.#db, data.gone, data.schema);
-    this.#pulse = new Heartbeat((request) => {
-      if (this.#fault === undefined) this.#committer.commit([{ method: "heartbeatForHolder", request }]);
-    });
+    this.#committer = new Committer(this.#db, data.gone, data.schema, data.ended);
     // Checks the file while no writes arrive. Only this thread knows its own last write.
     this.#timer = setInterval(() => this.#recheckFile(), CHECK_MS);
-    port.on("message", (first: WriterMessage) => this.#round(first));
-    port.postMessage({ started: true } satisfies Started);
   }
 
-  #round(first: WriterMessage | undefined): void {
-    const writes = this.#gather(first);
-    for (const write of writes) if (write.method === "heartbeat") this.#pulse.note(write.request);
-    if (writes.length > 0) {
-      this.#port.postMessage(this.#commit(writes));
+  /** Duration of the last commit, in milliseconds. */
+  get lastMs(): number {
+    return this.#lastMs;
+  }
+
+  /** Serves a client from now on. */
+  add(port: WriterPort): void {
+    this.#ports.push(port);
+    port.post({ started: true });
+    this.#reportFault([port]);
+  }
+
+  /** Forgets a client that has ended. Of its writes, those that have not begun are dropped. */
+  drop(port: WriterPort): void {
+    const at = this.#ports.indexOf(port);
+    if (at >= 0) this.#ports.splice(at, 1);
+    this.#closing.delete(port);
+    this.#probing.delete(port);
+    this.#bulk = this.#bulk.filter((bulk) => bulk.port !== port);
+  }
+
+  /** Stores a heartbeat on behalf of a holder whose event loop is blocked. */
+  beat(request: HeartbeatRequest): void {
+    if (this.#fault === undefined) this.#committer.commit([{ method: "heartbeatForHolder", request }]);
+  }
+
+  /** Commits what has arrived. */
+  round(): void {
+    const batches = this.#gather();
+    if (batches.length > 0) {
+      this.#commit(batches);
       this.#wrote(this.#committer.takeGivenBack());
     }
-    // Even a probe without changes writes a page.
-    if (this.#probe && this.#committer.foreign === undefined && this.#fault === undefined)
-      this.#port.postMessage({ probed: writeFirstPage(this.#db) } satisfies Probed);
-    this.#probe = false;
-    do this.#commitBulk();
-    while (this.#close && this.#bulk.length > 0);
-    if (this.#close) this.#end();
-    else if (this.#bulk.length > 0) this.#again ??= setImmediate(() => this.#continue());
+    this.#probe();
+    const bulk = this.#bulk.shift();
+    if (bulk !== undefined) {
+      this.#commit([{ port: bulk.port, writes: readMessage(bulk.message) }], true);
+      this.#wrote(bulk.message.size);
+    }
+    for (const port of this.#closing) if (!this.#bulk.some((left) => left.port === port)) this.#leave(port);
+    if (this.#bulk.length > 0) this.#roundSoon();
   }
 
-  #continue(): void {
-    this.#again = undefined;
-    this.#round(receive(this.#port));
+  /** Closes the file. Returns its fault, if any. */
+  end(): FileFault | undefined {
+    clearImmediate(this.#again);
+    clearInterval(this.#timer);
+    const fault = this.#checkFile();
+    // Checkpoints in this thread, since the main thread keeps serving until it ends.
+    if (fault === undefined) checkpoint(this.#db);
+    this.#db.close();
+    return fault;
   }
 
-  /** Collects the small writes from the messages received. */
-  #gather(first: WriterMessage | undefined): Write[] {
-    const writes: Write[] = [];
+  #roundSoon(): void {
+    this.#again ??= setImmediate(() => {
+      this.#again = undefined;
+      this.round();
+    });
+  }
+
+  /** Collects the small writes from the messages received, one message of each client in turn. */
+  #gather(): Batch[] {
+    const batches: Batch[] = [];
+    let count = 0;
     let size = 0;
-    for (let next = first; next !== undefined; next = receive(this.#port)) {
-      if (next === CLOSE) {
-        this.#close = true;
+    for (let some = true; some; ) {
+      some = false;
+      for (const port of this.#ports) {
+        const next = this.#closing.has(port) ? undefined : port.take();
+        if (next === undefined) continue;
+        some = true;
+        if (next === CLOSE) this.#closing.add(port);
+        else if (next === PROBE) this.#probing.add(port);
+        else if (next.bulk === true) this.#bulk.push({ port, message: next });
+        else {
+          this.#collect(batches, port, next);
+          count += next.count;
+          size += next.size;
+        }
+      }
+      if (some && (count >= MAX_WRITES || size >= MAX_BYTES)) {
+        this.#roundSoon();
         break;
       }
-      if (next === PROBE) this.#probe = true;
-      else if (next.bulk === true) this.#bulk.push(next);
-      else {
-        for (const write of readMessage(next)) writes.push(write);
-        size += next.size;
-      }
-      if (writes.length >= MAX_WRITES || size >= MAX_BYTES) break;
     }
-    return writes;
+    return batches;
   }
 
-  #commitBulk(): void {
-    const message = this.#bulk.shift();
-    if (message === undefined) return;
-    this.#port.postMessage({ ...this.#commit(readMessage(message)), bulk: true });
-    this.#wrote(message.size);
+  #collect(batches: Batch[], port: WriterPort, message: Message): void {
+    let batch = batches.find((known) => known.port === port);
+    if (batch === undefined) {
+      batch = { port, writes: [] };
+      batches.push(batch);
+    }
+    for (const write of readMessage(message)) {
+      batch.writes.push(write);
+      if (write.method === "heartbeat") this.#onHeartbeat?.(write.request);
+    }
+  }
+
+  /** Even a probe without changes writes a page. */
+  #probe(): void {
+    if (this.#probing.size === 0) return;
+    if (this.#committer.foreign === undefined && this.#fault === undefined) {
+      const probed = writeFirstPage(this.#db);
+      for (const port of this.#probing) port.post({ probed });
+    }
+    this.#probing.clear();
+  }
+
+  #leave(port: WriterPort): void {
+    this.#recheckFile();
+    this.drop(port);
+    port.end();
   }
 
   /** Runs a checkpoint if the log has grown long. No answer waits for it. */
@@ -133,23 +212,39 @@ export class Writer {
   }
 
   #recheckFile(): void {
-    if (this.#fault === undefined && this.#checkFile()?.lasting === true) this.#reportFault();
+    if (this.#fault === undefined && this.#checkFile()?.lasting === true) this.#reportFault(this.#ports);
   }
 
-  #reportFault(): void {
-    if (this.#fault !== undefined) this.#port.postMessage({ count: 0, lost: this.#fault } satisfies Reply);
+  #reportFault(ports: readonly WriterPort[]): void {
+    if (this.#fault !== undefined) for (const port of ports) port.post({ count: 0, lost: this.#fault });
   }
 
-  #commit(writes: readonly Write[]): Reply {
+  /** Commits the writes of all batches together, and answers each client. */
+  #commit(batches: readonly Batch[], bulk?: true): void {
+    const [first, ...others] = batches;
+    const writes = others.length === 0 ? (first?.writes ?? []) : batches.flatMap((batch) => batch.writes);
+    const { outcomes, ms, why } = this.#perform(writes);
+    let at = 0;
+    for (const { port, writes: own } of batches) {
+      const reply = toReply(others.length === 0 ? outcomes : outcomes.slice(at, at + own.length));
+      // One of them counts the commit.
+      const counts = at === 0 && ms !== undefined && (others.length === 0 ? { ms } : { ms, of: writes.length });
+      port.post({ ...reply, ...counts, ...(why && { ...why, failed: false }), ...(bulk && { bulk }) });
+      at += own.length;
+    }
+  }
+
+  #perform(writes: readonly Write[]): Performed {
     const early = this.#prepare();
-    if (early !== undefined) return rejectedReply(writes, { lost: early });
+    if (early !== undefined) return rejected(writes, { lost: early });
     const began = performance.now();
     const outcomes = this.#committer.commit(writes);
     const ms = performance.now() - began;
+    this.#lastMs = ms;
     const { foreign } = this.#committer;
-    if (foreign !== undefined) return rejectedReply(writes, { outgrown: this.#outgrown(foreign) });
+    if (foreign !== undefined) return rejected(writes, { outgrown: this.#outgrown(foreign) });
     const lost = this.#checkFile();
-    return lost === undefined ? { ...toReply(outcomes), ms } : rejectedReply(writes, { lost });
+    return lost === undefined ? { outcomes, ms } : rejected(writes, { lost });
   }
 
   /** Checks the log before a commit: SQLite would pad a truncated log with zeros. */
@@ -167,30 +262,51 @@ export class Writer {
     const { path, schema = 0 } = this.#data;
     return outgrown(path, version, schema);
   }
-
-  #end(): void {
-    clearImmediate(this.#again);
-    this.#pulse.stop();
-    clearInterval(this.#timer);
-    // Checkpoints in this thread, since the main thread keeps serving until it ends.
-    if (this.#checkFile() === undefined) checkpoint(this.#db);
-    else this.#reportFault();
-    this.#db.close();
-    this.#port.close();
-  }
 }
 
-function receive(port: MessagePort): WriterMessage | undefined {
-  return (receiveMessageOnPort(port) as { message: WriterMessage } | undefined)?.message;
+/** Result of a commit. */
+interface Performed {
+  readonly outcomes: readonly Outcome[];
+  readonly ms?: number;
+  /** Why all writes are rejected. */
+  readonly why?: Pick<Reply, "lost" | "outgrown">;
+}
+
+/** Writes for the client at the other end of a port, until it closes, and repeats its heartbeats. */
+export function serveThread(port: MessagePort, data: WriterData): void {
+  const pulse = new Heartbeat((request) => writer.beat(request));
+  const writer = new Writer(data, (request) => pulse.note(request));
+  let first: ToWriter | undefined;
+  port.on("message", (message: ToWriter) => {
+    first = message;
+    writer.round();
+  });
+  writer.add({
+    take() {
+      const next = first ?? receive(port);
+      first = undefined;
+      return next;
+    },
+    post: (message) => port.postMessage(message),
+    end() {
+      pulse.stop();
+      writer.end();
+      port.close();
+    },
+  });
+}
+
+function receive(port: MessagePort): ToWriter | undefined {
+  return (receiveMessageOnPort(port) as { message: ToWriter } | undefined)?.message;
 }
 
 /**
  * Rejects writes that went into a file without a name, which no later process can open, or that another program's
  * schema prevented. The check after each commit takes about 10 microseconds; a sync takes hundreds.
  */
-function rejectedReply(writes: readonly Write[], why: Pick<Reply, "lost" | "outgrown">): Reply {
+function rejected(writes: readonly Write[], why: Pick<Reply, "lost" | "outgrown">): Performed {
   const error = new StoreError("unavailable", why.lost?.reason ?? why.outgrown ?? "");
-  return { ...toReply(writes.map(() => ({ error }))), failed: false, ...why };
+  return { outcomes: writes.map(() => ({ error })), why };
 }
 
 function toReply(outcomes: readonly Outcome[]): Reply {
@@ -221,5 +337,5 @@ function writeFirstPage(db: Database): string | null {
 const data = workerData as WriterData | null | undefined;
 if (parentPort !== null && data) {
   useDriver(data.driver);
-  new Writer(parentPort, data);
+  serveThread(parentPort, data);
 }

@@ -1,0 +1,41 @@
+import type { Worker } from "node:worker_threads";
+import type { HeartbeatRequest } from "./task-store.js";
+
+/** The thread that continues the heartbeats while the event loop is blocked. One that ends is started again. */
+export class PulseThread {
+  readonly #start: () => Worker;
+  #thread: Worker | undefined;
+  #isClosed = false;
+
+  constructor(start: () => Worker) {
+    this.#start = start;
+  }
+
+  /** Notes a heartbeat of the event loop, which the thread repeats. */
+  note(request: HeartbeatRequest): void {
+    if (!this.#isClosed && this.#thread === undefined) this.#begin();
+    this.#thread?.postMessage(request);
+  }
+
+  /** Ends the thread, which the next heartbeat starts again. */
+  async end(): Promise<void> {
+    const thread = this.#thread;
+    this.#thread = undefined;
+    await thread?.terminate();
+  }
+
+  /** Ends the thread for good. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.end();
+  }
+
+  #begin(): void {
+    const thread = this.#start();
+    const onEnd = (): void => {
+      if (this.#thread === thread) this.#thread = undefined;
+    };
+    thread.on("error", onEnd).on("exit", onEnd);
+    this.#thread = thread;
+  }
+}

@@ -1,0 +1,195 @@
+import { stat } from "node:fs/promises";
+import type { Logger } from "../../core/log.js";
+import { checkRequest } from "../check.js";
+import type { StoreHealth } from "../health.js";
+import { type CensusStore, type HeartbeatRequest, NO_HOLDER, StoreError, type TaskStore } from "../task-store.js";
+import type { Backups } from "./backups.js";
+import { openReader } from "./connection.js";
+import { sqliteDriver } from "./driver/choose.js";
+import { type FileFault, FileGuard } from "./file-guard.js";
+import { type FileIdentity, openFiles } from "./file-identity.js";
+import type { Prepared } from "./open.js";
+import { operatorStoreOf } from "./operator-store.js";
+import { pushStoreOf } from "./push-store.js";
+import { Reader } from "./reader.js";
+import { removeFinished } from "./removal.js";
+import { StoreFaults } from "./store-faults.js";
+import { watchFiles, watchSchema } from "./watch.js";
+import { WriterClient, type WriterHandle, type WriterStatistics } from "./writer-client.js";
+
+/** An SQLite store, with operations for its operator. */
+export interface SqliteStore extends TaskStore {
+  /** Numbers of writes and of commits. */
+  readonly statistics: WriterStatistics;
+}
+
+/** Options of a store that is open, with their defaults. */
+export interface Settings {
+  readonly stallMs: number;
+  readonly writeTimeoutMs: number;
+  readonly logger: Logger;
+}
+
+/** A file that is ready to be read and written. */
+export interface Parts {
+  readonly file: Pick<Prepared, "path" | "gone" | "restorations">;
+  readonly settings: Settings;
+  /** True if other processes may have the same tasks open. */
+  readonly shared: boolean;
+  /** True if other programs may have the file open. */
+  readonly foreign: boolean;
+  readonly writer: "thread" | "process";
+  /** Starts what writes. */
+  readonly start: (files: FileIdentity) => WriterHandle;
+  /** Called with each heartbeat. */
+  readonly onHeartbeat?: (request: HeartbeatRequest, files: FileIdentity) => void;
+  /** Called when the store begins to close. */
+  readonly onClose?: () => void;
+  /** Called after the last connection has closed, with the fault of the files, if any. */
+  readonly leave: (files: FileIdentity, fault: FileFault | undefined) => void;
+}
+
+/** Opens the parts of a store. @throws StoreError, or the system's error */
+export function assemble(parts: Parts): SqliteStore {
+  const { file, settings, foreign, start, leave: leaveFiles } = parts;
+  const reader = new Reader(openReader(file.path));
+  // The reader has created SQLite's log, which exists as long as any connection has the file open.
+  const files = openFiles(file.path);
+  const guard = new FileGuard(files);
+  const troubles = new StoreFaults();
+  const writer = new WriterClient({ ...settings, start: () => start(files), troubles, writer: parts.writer });
+  const unwatchFiles = watchFiles(files, guard, troubles);
+  const unwatchSchema = foreign ? watchSchema(reader, file.path, troubles) : () => {};
+  const driver = sqliteDriver();
+  settings.logger.info({ path: file.path, driver: driver.name, sqlite: driver.version }, "the SQLite store is open");
+  const unwatch = (): void => {
+    unwatchFiles();
+    unwatchSchema();
+  };
+  const leave = (): void => {
+    const fault = troubles.fileFault ?? guard.checkNow();
+    guard.close();
+    leaveFiles(files, fault);
+  };
+  const backups = async (): Promise<Backups> => new (await import("./backups.js")).Backups(file.path, driver.name);
+  return compose(parts, { files, reader, writer, backups, health: troubles.health, unwatch, leave });
+}
+
+interface Opened {
+  readonly files: FileIdentity;
+  readonly reader: Reader;
+  readonly writer: WriterClient;
+  /** Loads the code of backups, which few servers use. */
+  readonly backups: () => Promise<Backups>;
+  readonly health: StoreHealth;
+  readonly unwatch: () => void;
+  /** Cleans up the files after the last connection has closed, and releases the lock. */
+  readonly leave: () => void;
+}
+
+function compose({ file, shared, onHeartbeat, onClose }: Parts, opened: Opened): SqliteStore {
+  const { files, reader, writer, backups: loadBackups, health, unwatch, leave } = opened;
+  // Holders whose leases can be claimed if no other process can have the file: then a read tells whether any exist.
+  const claimable = file.gone && [NO_HOLDER, ...file.gone];
+  let closed: Promise<void> | undefined;
+  let backups: Promise<Backups> | undefined;
+  const close = async (): Promise<void> => {
+    unwatch();
+    onClose?.();
+    (await backups)?.close();
+    reader.retire();
+    try {
+      // While the reader is open, SQLite does not checkpoint by itself: the name may lead to another file by now.
+      await writer.close();
+    } finally {
+      reader.close();
+    }
+    // A hanging thread may still write, so the file stays locked.
+    leave();
+  };
+  return {
+    shared,
+    health,
+    restorations: file.restorations,
+    ...censusStoreOf(reader, writer, file.path),
+    get statistics() {
+      return writer.statistics;
+    },
+    async append(request) {
+      checkRequest(request);
+      return writer.append(request);
+    },
+    ...readsOf(reader),
+    saveSnapshot: async (request) => writer.saveSnapshot(request),
+    async claimLeases(request) {
+      if (claimable?.every((holder) => reader.leasesOf({ holder, after: "", limit: 1 }).length === 0)) return [];
+      return writer.call("claimLeases", request);
+    },
+    async heartbeat(request) {
+      // If no other process can have the file, heartbeats are not needed.
+      if (!shared) return true;
+      onHeartbeat?.(request, files);
+      return writer.call("heartbeat", request);
+    },
+    leasesOf: async (request) => reader.leasesOf(request),
+    setLease: async (request) => writer.call("setLease", request),
+    removeFinished: async (request) => removeFinished(writer, request),
+    ...operatorStoreOf(reader, writer),
+    ...pushStoreOf(reader, writer),
+    async backup(request) {
+      if (closed !== undefined) throw new StoreError("closed", "The store is closed.");
+      backups ??= loadBackups();
+      return (await backups).make(request);
+    },
+    close: () => (closed ??= close()),
+  };
+}
+
+function readsOf(
+  reader: Reader,
+): Pick<
+  TaskStore,
+  | "head"
+  | "heads"
+  | "load"
+  | "loadMany"
+  | "readSnapshot"
+  | "read"
+  | "list"
+  | "countOpen"
+  | "listInterrupted"
+  | "conversation"
+  | "findSend"
+> {
+  return {
+    head: async ({ taskId }) => reader.head(taskId),
+    heads: async ({ taskIds }) => reader.heads(taskIds),
+    load: async (request) => reader.load(request),
+    loadMany: async ({ taskIds }) => reader.loadMany(taskIds),
+    readSnapshot: async ({ taskId, position, piece }) => reader.readSnapshot(taskId, position, piece),
+    read: async (request) => reader.read(request),
+    list: async (request) => reader.list(request),
+    countOpen: async (request) => reader.countOpen(request),
+    listInterrupted: async (request) => reader.listInterrupted(request),
+    conversation: async (request) => reader.conversation(request),
+    findSend: async (key) => reader.findSend(key),
+  };
+}
+
+function censusStoreOf(reader: Reader, writer: WriterClient, path: string): CensusStore {
+  return {
+    kind: "sqlite",
+    census: async () => ({ ...reader.census(), bytes: await bytesOf(path) }),
+    onCommit: (observer) => writer.onCommit(observer),
+  };
+}
+
+/** Size of the database, its log and its index, in bytes. */
+async function bytesOf(path: string): Promise<number> {
+  const sizes = ["", "-wal", "-shm"].map((end) =>
+    stat(path + end)
+      .then(({ size }) => size)
+      .catch(() => 0),
+  );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
