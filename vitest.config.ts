@@ -25,13 +25,13 @@ const long = [
   "docs/{cli,typescript}",
   "e2e/{bad-disk,bad-end,cancel-elsewhere,copied,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped}",
   "e2e/{push,push-replicas,push-versions}",
-  "e2e/{database-outage,failover,restored,secrets,shared,shutdown,stopped,workers}",
+  "e2e/{database-outage,failover,restored,secrets,shared,shutdown,stopped,workers,workers-writer}",
   "engine/conversation-kills",
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",
   "signals/postgres",
   "store/copy/copy",
-  "store/{sqlite/backup,sqlite/contract-shared,postgres/contract,postgres/counts,postgres/migrate,postgres/outage,postgres/failover}",
+  "store/{sqlite/backup,sqlite/contract-{process,shared},postgres/contract,postgres/counts,postgres/migrate,postgres/outage,postgres/failover}",
 ].map((name) => `test/${name}.test.ts`);
 
 /** Files that take long, and mostly wait. */
@@ -88,6 +88,7 @@ const ownNames = [
   { find: /^parley-a2a\/signals(\/nats)?$/, replacement: at("src/signals$1/index.ts") },
   { find: /^parley-a2a\/gen$/, replacement: at("gen/lf/a2a/v1/a2a_pb.ts") },
   { find: /^\.\/thread\.js$/, replacement: at("test/support/writer-thread.ts") },
+  { find: /^\.\/start-beats\.js$/, replacement: at("test/support/beats.ts") },
   { find: /^\.\/start-copier\.js$/, replacement: at("test/support/copier.ts") },
 ];
 

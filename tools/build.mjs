@@ -116,6 +116,9 @@ const results = await Promise.all([
   // A thread of its own shares nothing with others but the file, so this one has what it needs and no more. It is beside the
   // chunks, one of which starts it.
   build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/writer.ts", out: "src/chunks/writer" }] }),
+  // So does the process that writes for workers, and their thread.
+  build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/writer-process.ts", out: "src/chunks/writer-process" }] }),
+  build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/beat-thread.ts", out: "src/chunks/beat-thread" }] }),
   // Beside the entry point that starts it.
   build({ ...bundled, entryPoints: [{ in: "src/store/postgres/pulse.ts", out: "src/store/postgres/pulse" }] }),
   // So does the process that makes backups.

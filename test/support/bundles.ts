@@ -25,6 +25,8 @@ export default async function bundleProcesses({ config }: TestProject): Promise<
       writer: join(root, "src/store/sqlite/writer.ts"),
       lending: join(root, "test/support/lending.ts"),
       copier: join(root, "src/store/sqlite/copier.ts"),
+      "writer-process": join(root, "src/store/sqlite/writer-process.ts"),
+      "beat-thread": join(root, "src/store/sqlite/beat-thread.ts"),
       child: join(root, "test/store/sqlite/child.ts"),
       "conversation-child": join(root, "test/engine/conversation-child.ts"),
       "outgoing-server": join(root, "test/network/outgoing-server.ts"),

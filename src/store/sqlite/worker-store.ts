@@ -1,0 +1,49 @@
+import type { Logger } from "../../core/log.js";
+import { PulseThread } from "../pulse-thread.js";
+import { StoreError } from "../task-store.js";
+import { assemble, type Parts, type SqliteStore } from "./assemble.js";
+import { toStoreError } from "./errors.js";
+import { closeFiles, type FileIdentity } from "./file-identity.js";
+import { startBeats } from "./start-beats.js";
+import { WriterLink, type WriterPlace } from "./writer-link.js";
+import { helloOf, WRITER_VERSION, type WriterAnswer, type WriterRequest } from "./writer-protocol.js";
+
+/** Times of `sqliteStore` that are not set. */
+const TIMES = { stallMs: 1_250, writeTimeoutMs: 5_000 };
+
+/**
+ * The store of a worker: another process writes the file, for all workers of a server. This thread reads. A thread of
+ * this process continues its heartbeats while its event loop is blocked; the other process would do so for a stopped one.
+ *
+ * @throws StoreError if the process could not open the file, or has another version
+ */
+export function workerStore(answer: WriterAnswer, { shared }: WriterRequest, logger: Logger): SqliteStore {
+  if ("error" in answer) throw new StoreError(answer.error.kind, answer.error.message);
+  const { version, address, path, restorations } = answer;
+  if (version !== WRITER_VERSION) {
+    const why = `the process that writes it has version ${version}, and this one has ${WRITER_VERSION}`;
+    throw new StoreError("failed", `Cannot open ${path}: ${why}. Restart the server.`);
+  }
+  const placeOf = (files: FileIdentity): WriterPlace => ({ address, hello: helloOf(files) });
+  let pulse: PulseThread | undefined;
+  const parts: Parts = {
+    file: { path, gone: undefined, restorations },
+    settings: { ...TIMES, logger },
+    shared: true,
+    foreign: shared,
+    writer: "process",
+    start: (files) => new WriterLink(placeOf(files)),
+    onHeartbeat: (request, files) => {
+      pulse ??= new PulseThread(() => startBeats(placeOf(files)));
+      pulse.note(request);
+    },
+    onClose: () => void pulse?.close(),
+    leave: (files) => closeFiles(files),
+  };
+  try {
+    return assemble(parts);
+  } catch (error) {
+    // The file was removed meanwhile.
+    throw toStoreError(error, `Cannot open ${path}`);
+  }
+}

@@ -1,0 +1,22 @@
+import * as fc from "fast-check";
+import * as vitest from "vitest";
+import { storeContract } from "../../../contract/index.js";
+import type { TaskStore } from "../../../src/store/task-store.js";
+import { temporaryFile } from "./files.js";
+import { type Writing, writing } from "./writing.js";
+
+const writers = new WeakMap<TaskStore, Writing>();
+
+async function open(by: Writing): Promise<TaskStore> {
+  const store = await by.open();
+  writers.set(store, by);
+  return store;
+}
+
+storeContract({
+  name: "a SQLite file that another process writes",
+  open: () => open(writing(temporaryFile())),
+  durable: { reopen: (closed) => open(writers.get(closed) as Writing) },
+  suite: vitest,
+  fc,
+});
