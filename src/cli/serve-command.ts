@@ -15,8 +15,9 @@ import { resolveOptions } from "../server/resolve-options.js";
 import type { TlsPaths } from "../server/tls-reload.js";
 import type { Signals } from "../signals/signals.js";
 import { memoryStore } from "../store/memory/index.js";
-import { useDriver } from "../store/sqlite/driver/choose.js";
+import { sqliteDriver, useDriver } from "../store/sqlite/driver/choose.js";
 import { sqliteStore } from "../store/sqlite/index.js";
+import type { WriterAnswer, WriterRequest } from "../store/sqlite/writer-protocol.js";
 import type { AppendRequest, TaskStore } from "../store/task-store.js";
 import { limitsOfWorker } from "../workers/limits.js";
 import { WORKER_VARIABLE } from "../workers/messages.js";
@@ -86,7 +87,7 @@ async function serveHere(
     ...(command.audit !== undefined && { audit }),
     ...(Object.keys(sockets).length > 0 && { sockets }),
   };
-  const openStore = storeOf(options.store, given, { logger, isWorker: worker !== undefined });
+  const openStore = storeOf(options.store, given, { logger, worker });
   Object.assign(options, await signalsOf(options, given, logger));
   if (worker !== undefined) checkForWorkers(options);
   // Invalid agents or options must neither create nor lock a file.
@@ -279,11 +280,12 @@ function isPostgres(store: string): boolean {
 function storeOf(
   own: TaskStore | undefined,
   { command }: Given,
-  { logger, isWorker }: { readonly logger: Logger; readonly isWorker: boolean },
+  { logger, worker }: { readonly logger: Logger; readonly worker: Worker | undefined },
 ): () => TaskStore | Promise<TaskStore> {
   const { store: path, shared, migrate } = { ...defaultCommandOptions, ...command };
   if (own !== undefined) {
-    if (isWorker && !own.shared) throw new UsageError("--workers needs a store that processes share: --store");
+    if (worker !== undefined && !own.shared)
+      throw new UsageError("--workers needs a store that processes share: --store");
     if (command.store === undefined && !shared && command.migrate === undefined) return () => own;
     throw new UsageError("the module exports a store of its own: omit --store, --shared and --migrate");
   }
@@ -297,11 +299,18 @@ function storeOf(
     return async () => {
       // Few servers need its code.
       if (migrate === "check") (await import("../store/sqlite/current.js")).checkCurrent(path);
-      return sqliteStore({ path, shared: shared || isWorker, logger });
+      return worker === undefined ? sqliteStore({ path, shared, logger }) : workerStoreOf(worker, path, shared, logger);
     };
   }
   if (shared) throw new UsageError("--shared needs a file: a store in memory (--store memory) cannot be shared");
   return memoryStore;
+}
+
+/** Opens a file that another process writes for all workers. */
+async function workerStoreOf(worker: Worker, path: string, shared: boolean, logger: Logger): Promise<TaskStore> {
+  const { workerStore } = await import("../store/sqlite/worker-store.js");
+  const request: WriterRequest = { path, synchronous: "FULL", shared, driver: sqliteDriver().name };
+  return workerStore((await worker.storeWriter(request)) as WriterAnswer, request, logger);
 }
 
 /** Returns the signals that the command line names. */

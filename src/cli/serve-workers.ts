@@ -1,8 +1,9 @@
 import { fork } from "node:child_process";
+import { startWriterProcess } from "../store/sqlite/start-writer-process.js";
 import { WORKER_VARIABLE } from "../workers/messages.js";
 import { Primary } from "../workers/primary.js";
 import type { CommandOptions } from "./command-options.js";
-import { endOnSignals, exitProcess, onHangUp } from "./exit.js";
+import { endOnSignals, exitProcess, onHangUp, RESTART_CODE } from "./exit.js";
 import { createLog } from "./log.js";
 import { inheritedSockets } from "./socket-activation.js";
 import { notifySystemd } from "./systemd.js";
@@ -28,6 +29,8 @@ export async function serveByWorkers(
     count,
     sockets,
     logger,
+    restartCode: RESTART_CODE,
+    forkWriter: startWriterProcess,
     fork: (role) => fork(main, words, { env: { ...env, [WORKER_VARIABLE]: JSON.stringify(role) } }),
   });
   onHangUp(async () => {

@@ -35,6 +35,8 @@ export type FromWorker =
   | { readonly type: "stop"; readonly port: PortName }
   /** A connection has arrived; `taken` is false if it has to go to another worker. */
   | { readonly type: "connection"; readonly id: number; readonly taken: boolean }
+  /** Asks for the process that writes the store for all workers. */
+  | { readonly type: "store"; readonly request: object }
   /** The name under which it holds leases. It says so before it takes one. */
   | { readonly type: "holder"; readonly holder: string }
   /** It serves calls. `latestMs` is the longest time that its orderly end may take. */
@@ -48,6 +50,8 @@ export type FromWorker =
 /** A message to a worker. */
 export type ToWorker =
   | { readonly type: "opened"; readonly port: PortName; readonly answer: PortAnswer }
+  /** Answers `store`. */
+  | { readonly type: "store"; readonly answer: object }
   /** Carries the connection beside it. */
   | { readonly type: "connection"; readonly id: number; readonly port: PortName }
   | { readonly type: "signals"; readonly texts: readonly string[] }

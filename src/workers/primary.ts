@@ -5,6 +5,7 @@ import type { Logger } from "../core/log.js";
 import { Inquiries } from "./inquiries.js";
 import type { FromWorker, PortName, WorkerRole } from "./messages.js";
 import { SharedPort } from "./shared-port.js";
+import { StoreWriter, WRITER_END_MS } from "./store-writer.js";
 import { type WorkerEnd, WorkerProcess } from "./worker-process.js";
 
 /** Parts of a primary process. */
@@ -13,8 +14,12 @@ export interface PrimaryOptions {
   readonly count: number;
   /** Descriptors of open sockets that this process was started with. */
   readonly sockets: WorkerRole["sockets"];
-  /** Starts a process. */
+  /** Starts a worker. */
   readonly fork: (role: WorkerRole) => ChildProcess;
+  /** Starts the process that writes a store for all workers. */
+  readonly forkWriter: () => ChildProcess;
+  /** Exit code of a worker whose store has to be opened anew. */
+  readonly restartCode: number;
   readonly logger: Logger;
 }
 
@@ -46,6 +51,7 @@ export class Primary {
   readonly #workers = new Set<WorkerProcess>();
   readonly #ports = new Map<PortName, SharedPort>();
   readonly #inquiries = new Inquiries();
+  readonly #writer: StoreWriter;
   readonly #endedHolders: string[] = [];
   #number = 0;
   /** Starts in a row after which a worker did not live long. */
@@ -57,6 +63,7 @@ export class Primary {
 
   constructor(options: PrimaryOptions) {
     this.#options = options;
+    this.#writer = new StoreWriter({ fork: options.forkWriter, logger: options.logger });
   }
 
   /**
@@ -67,7 +74,10 @@ export class Primary {
   async start(): Promise<number | undefined> {
     const first = this.#begin();
     const end = await this.#readyOrEnded(first);
-    if (end !== undefined) return this.#isEnding ? 0 : (end.code ?? FAILED_CODE);
+    if (end !== undefined) {
+      await this.#writer.end();
+      return this.#isEnding ? 0 : (end.code ?? FAILED_CODE);
+    }
     void this.#watch(first);
     for (let more = 1; more < this.#options.count && !this.#isEnding; more++) void this.#watch(this.#begin());
     return undefined;
@@ -80,7 +90,7 @@ export class Primary {
 
   /** The longest time that an orderly end may take, in milliseconds. */
   get latestMs(): number {
-    return Math.max(0, ...[...this.#workers].map(({ latestMs }) => latestMs)) + LATE_MS;
+    return Math.max(0, ...[...this.#workers].map(({ latestMs }) => latestMs)) + LATE_MS + WRITER_END_MS;
   }
 
   /** Has all workers read their files again. */
@@ -101,6 +111,7 @@ export class Primary {
     });
     if (codes.length === 0) this.#closePorts();
     const worst = Math.max(0, ...(await Promise.all(codes)));
+    await this.#writer.end();
     this.#closePorts();
     return worst;
   }
@@ -177,14 +188,15 @@ export class Primary {
   async #watch(worker: WorkerProcess): Promise<void> {
     const end = await worker.ended;
     if (worker.isEnding || this.#isEnding) return;
-    const { logger } = this.#options;
+    const { logger, restartCode } = this.#options;
+    if (end.code === restartCode) this.#writer.renew();
     const livedMs = Math.round(performance.now() - worker.began);
     this.#failures = livedMs < YOUNG_MS ? this.#failures + 1 : 0;
     const facts = { worker: worker.number, workerPid: worker.pid, ...end, livedMs };
     if (this.#failures >= MOST_FAILURES && ![...this.#workers].some(({ isReady }) => isReady)) {
       logger.error({ ...facts }, `no worker can be started: ${this.#failures} have ended at once, and none is left`);
       this.#isEnding = true;
-      this.#onFailure(end.code || FAILED_CODE);
+      void this.#writer.end().then(() => this.#onFailure(end.code || FAILED_CODE));
       return;
     }
     const delayMs = this.#failures < 2 ? 0 : Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (this.#failures - 2));
@@ -222,6 +234,9 @@ export class Primary {
         return;
       case "holder":
         worker.holder = message.holder;
+        return;
+      case "store":
+        this.#writer.ask(message.request, (answer) => worker.send({ type: "store", answer }));
         return;
       case "ready":
         worker.latestMs = message.latestMs;

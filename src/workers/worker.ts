@@ -26,6 +26,7 @@ export class Worker {
   readonly #answerers = new Map<string, Answerer>();
   readonly #asked = new Map<number, (values: readonly unknown[]) => void>();
   #asks = 0;
+  #onStore: (answer: object) => void = () => {};
   #hearSignal: (text: string) => void = () => {};
   #onEnded: (holders: readonly string[]) => void = () => {};
   #ended: readonly string[] = [];
@@ -56,6 +57,20 @@ export class Worker {
     this.#orders = orders;
     for (const signal of ["SIGTERM", "SIGINT"]) this.#process.on(signal, () => (this.#isEnding = true));
     if (this.#isReplaced) orders.replace();
+  }
+
+  /**
+   * Has a process write the store for all workers. Resolves to its answer.
+   *
+   * @param request what that process has to know
+   */
+  storeWriter(request: object): Promise<object> {
+    // Nothing else may keep this process alive.
+    this.#process.channel?.ref();
+    return new Promise((resolve) => {
+      this.#onStore = resolve;
+      this.#send({ type: "store", request });
+    });
   }
 
   /** Tells the primary process the name under which this one holds leases. */
@@ -142,6 +157,9 @@ export class Worker {
         return;
       case "opened":
         this.#opening.get(message.port)?.(message.answer);
+        return;
+      case "store":
+        this.#onStore(message.answer);
         return;
       case "signals":
         for (const text of message.texts) this.#hearSignal(text);

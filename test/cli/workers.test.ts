@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { build } from "../e2e/support/build.js";
-import { childrenOf } from "../e2e/support/workers.js";
+import { workersOf } from "../e2e/support/workers.js";
 import { fixture, main, probe, ready, watch, workplaces } from "./cli.js";
 import { openSocket, startWith } from "./passed-sockets.js";
 
@@ -69,7 +69,7 @@ describe("parley serve --workers", () => {
     await expect.poll(() => count("the workers are replaced"), { timeout: 60_000 }).toBe(2);
     run.child.kill("SIGUSR2");
     // The new one has not loaded its code.
-    await expect.poll(() => childrenOf(run.child.pid ?? 0).length, { timeout: 60_000 }).toBe(3);
+    await expect.poll(() => workersOf(run.child.pid ?? 0).length, { timeout: 60_000 }).toBe(3);
     run.child.kill("SIGTERM");
     expect(await run.exited).toBe(0);
     expect(run.stderr()).not.toContain("did not start");
@@ -97,7 +97,7 @@ describe("parley serve --workers", () => {
       const answer = await fetch(`${url}/message:send`, { method: "POST", headers, body: JSON.stringify({ message }) });
       seen.add(JSON.parse(await answer.text()).message.parts[0].text);
     }
-    expect([...seen].map(Number).sort()).toEqual(childrenOf(run.child.pid ?? 0).sort());
+    expect([...seen].map(Number).sort()).toEqual(workersOf(run.child.pid ?? 0).sort());
     const counted = new RegExp(`parley_calls_total\\{binding="rest",method="SendMessage",.*code="OK"\\} ${calls}\\n`);
     // By whichever worker answers.
     for (let tries = 0; tries < 4; tries++) {

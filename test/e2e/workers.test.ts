@@ -6,9 +6,9 @@ import type { Driver } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
 import { Callers } from "./support/callers.js";
 import { type Home, type ServerProcess, within } from "./support/server-process.js";
-import { endDatabase, sharedStores } from "./support/shared-stores.js";
+import { endDatabase, workerStores } from "./support/shared-stores.js";
 import { logOf, resuming, Story, say, settled, stateOf, taskOf } from "./support/story.js";
-import { childrenOf, isAlive, processOf, reaches } from "./support/workers.js";
+import { childrenOf, isAlive, processOf, reaches, workersOf } from "./support/workers.js";
 
 /** Longer than any test: what is taken over within it was not taken over because its lease had passed. */
 const LEASE = ["--lease", "10m"];
@@ -46,7 +46,7 @@ async function begin(driver: Driver, text: string): Promise<string> {
   return String(task.id);
 }
 
-describe.each(sharedStores)("parley serve --workers 2 on $name", { timeout: 120_000 }, (store) => {
+describe.each(workerStores)("parley serve --workers 2 on $name", { timeout: 120_000 }, (store) => {
   beforeEach(async () => {
     drivers = [];
     home = store.home(...LEASE, "--workers", "2", "--idempotent-message-ids");
@@ -57,7 +57,7 @@ describe.each(sharedStores)("parley serve --workers 2 on $name", { timeout: 120_
   it("gives connections to the workers in turn, and any of them answers about any task", async () => {
     await reaches(() => connect(), 2);
     const both = [await processOf(connect()), await processOf(connect())];
-    expect(new Set(both)).toEqual(new Set(childrenOf(server.pid)));
+    expect(new Set(both)).toEqual(new Set(workersOf(server.pid)));
     for (const [at, binding] of bindings.entries()) {
       const [one, other] = [connect(), connect(binding)];
       const id = await begin(one, `count 2${at} 20`);
@@ -97,7 +97,7 @@ describe.each(sharedStores)("parley serve --workers 2 on $name", { timeout: 120_
     // Some were of the killed one, and another one has its place.
     expect(server.log).toContain("took over tasks whose execution was cut off");
     const now = await reaches(() => connect(), 2);
-    expect(now).toEqual(new Set(childrenOf(server.pid)));
+    expect(now).toEqual(new Set(workersOf(server.pid)));
     expect(now).not.toContain(victim);
   });
 

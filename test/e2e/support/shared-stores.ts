@@ -11,10 +11,19 @@ export interface SharedStore {
 let server: PostgresServer | undefined;
 let schemas = 0;
 
+const databases: readonly SharedStore[] =
+  programs() === undefined ? [] : [{ name: "a PostgreSQL database", home: databaseHome }];
+
 /** A file, and a database where PostgreSQL is installed. Call `endDatabase` after all tests. */
 export const sharedStores: readonly SharedStore[] = [
   { name: "a file", home: (...flags) => new Home("--shared", ...flags) },
-  ...(programs() === undefined ? [] : [{ name: "a PostgreSQL database", home: databaseHome }]),
+  ...databases,
+];
+
+/** The same for the workers of one server. */
+export const workerStores: readonly SharedStore[] = [
+  { name: "a file", home: (...flags) => new Home(...flags) },
+  ...databases,
 ];
 
 function databaseHome(...flags: readonly string[]): Home {

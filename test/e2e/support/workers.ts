@@ -13,6 +13,24 @@ export function childrenOf(pid: number): number[] {
   });
 }
 
+/** The process that writes the file for the workers of a server. */
+export function writerOf(pid: number): number | undefined {
+  return childrenOf(pid).find(isWriter);
+}
+
+/** The workers of a server. */
+export function workersOf(pid: number): number[] {
+  return childrenOf(pid).filter((id) => !isWriter(id));
+}
+
+function isWriter(id: number): boolean {
+  try {
+    return readFileSync(`/proc/${id}/cmdline`, "latin1").includes("writer-process");
+  } catch {
+    return false;
+  }
+}
+
 /** True until a process has ended. */
 export function isAlive(pid: number): boolean {
   const state = /\) (\S) /.exec(stat(pid))?.[1];
