@@ -29,6 +29,7 @@ import { cardAuthorization, chooseFor, serviceParameters } from "./credentials.j
 import { debugInterceptor, debugPlatform } from "./debug.js";
 import { Failure, usage } from "./errors.js";
 import { cardFailure } from "./failures.js";
+import { mayReplace, replacementsOf, type Ways } from "./replacements.js";
 import type { Scope } from "./scope.js";
 import { tlsOf } from "./tls.js";
 
@@ -75,7 +76,11 @@ export async function connectAgent(context: Scope, tap?: Tap): Promise<Agent> {
       ? await readCard(context, undefined, tap)
       : { found: cardOfEndpoint(context), platform: openPlatform(context, tap) };
   try {
-    const agent = await open(context, found, platform);
+    const chosen = choose(context, found);
+    const agent = await open(context, found, platform, {
+      chosen,
+      others: replacementsOf(interfacesOf(context, found), chosen, context.settings.transport),
+    });
     const { version } = agent.chosen;
     if (version !== PROTOCOL_VERSION) context.out.note(`note: speaking A2A ${version}`);
     return agent;
@@ -124,44 +129,48 @@ export async function agentOrigin(context: Scope): Promise<string> {
 export async function openInterface(context: Scope, found: FoundCard, chosen: Candidate, tap?: Tap): Promise<Agent> {
   const platform = openPlatform(context, tap);
   try {
-    return await open(context, found, platform, chosen);
+    return await open(context, found, platform, { chosen });
   } catch (error) {
     await platform.close();
     throw error;
   }
 }
 
+const called = ({ declared, url }: Candidate): AgentInterface => ({ ...declared, url });
+
 async function open(
   context: Scope,
   found: FoundCard,
   platform: Platform,
-  chosen: Candidate = choose(context, found),
+  { chosen, others = [] }: Ways,
 ): Promise<Agent> {
   const { settings, out } = context;
-  const { declared, binding, url, version } = chosen;
-  const only = { ...declared, url } as AgentInterface;
-  const card = { ...found.card, supportedInterfaces: [only] };
+  const { binding, url, version } = chosen;
+  const alone = { ...found.card, supportedInterfaces: [called(chosen)] };
   if (settings.debug) out.note(`debug: interface ${binding} ${url}, A2A ${version}, ${reasonOf(context)}`);
   const tls = tlsOf(context);
   const certificate = tls?.cert !== undefined;
   const { credentials, headers } = await chooseFor(context, {
-    card,
+    card: alone,
     binding,
     agent: originOf(found, url),
     url,
     certificate,
   });
   warnOf(context, found, url);
+  const hasSecrets = certificate || credentials !== undefined || headers.length + settings.svcParam.length > 0;
+  const ways = [chosen, ...others.filter((other) => mayReplace(other, chosen, hasSecrets))];
+  const card = { ...found.card, supportedInterfaces: ways.map(called) };
   const options: ClientOptions = {
-    bindings: [binding],
+    bindings: [...new Set(ways.map((way) => way.binding))],
     allowHttp: true,
     ...(tls !== undefined && { tls }),
     ...(settings.tenant !== undefined && found.url === undefined && { tenant: settings.tenant }),
     ...(credentials !== undefined && { credentials }),
     interceptors: [
-      firstContact(context),
+      firstContact(context, ways.length),
       serviceParameters([...settings.svcParam, ...headers]),
-      ...(settings.debug ? [debugInterceptor(out, binding)] : []),
+      ...(settings.debug ? [debugInterceptor(out)] : []),
     ],
     telemetry: false,
     limits: {

@@ -5,19 +5,23 @@ import { failureOf } from "./failures.js";
 import type { Scope } from "./scope.js";
 
 /**
- * Tells of streams that are cut, and ends the run if the interface cannot be reached at the first call. Later calls may be repeated, since the agent was
- * there.
+ * Tells of streams that are cut, and ends the run if no interface can be reached at the first call. Later calls may be
+ * repeated, since the agent was there.
+ *
+ * @param count number of interfaces, of which the client tries each once
  */
-export function firstContact(context: Scope): Interceptor {
+export function firstContact(context: Scope, count: number): Interceptor {
   let isReached = false;
+  let failures = 0;
   const reached = <T>(value: T): T => {
     isReached = true;
     return value;
   };
   const failed = (error: unknown): unknown => {
-    if (!isReached && !context.signal.aborted && neverArrived(clientError(error))) {
-      context.end(failureOf(clientError(error), context));
-    }
+    if (isReached || context.signal.aborted) return error;
+    const isAway = neverArrived(clientError(error));
+    if (isAway && ++failures < count) return error;
+    if (isAway) context.end(failureOf(clientError(error), context));
     isReached = true;
     return error;
   };

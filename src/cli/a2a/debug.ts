@@ -58,10 +58,10 @@ function reported(out: Output, answer: HttpAnswer): HttpAnswer {
 }
 
 /** Reports the messages of bindings in binary form as JSON. It runs before credentials are added. */
-export function debugInterceptor(out: Output, binding: Binding): Interceptor {
-  const isText = binding === "JSONRPC" || binding === "HTTP+JSON";
+export function debugInterceptor(out: Output): Interceptor {
   return (next) => async (request) => {
-    if (isText) return next(request);
+    const binding = binaryBinding(request.header.get("content-type") ?? "");
+    if (binding === undefined) return next(request);
     const { method } = request;
     out.note(`debug: > ${binding} ${method.name} (${[...request.header.keys()].join(", ")})`);
     const sent = (message: Message): Message => noted(out, ">", method.input, message);
@@ -80,6 +80,13 @@ export function debugInterceptor(out: Output, binding: Binding): Interceptor {
       throw error;
     }
   };
+}
+
+/** Returns the binding of a media type in binary form. */
+function binaryBinding(type: string): Binding | undefined {
+  if (type.startsWith("application/grpc-web")) return "GRPC-WEB";
+  if (type.startsWith("application/grpc")) return "GRPC";
+  return type.endsWith("proto") ? "CONNECT" : undefined;
 }
 
 function noted(out: Output, direction: string, desc: DescMessage, message: Message): Message {
