@@ -3,7 +3,7 @@ import { type StreamResponse, StreamResponseSchema, type Task, TaskState } from 
 import type { Update } from "../../task/answer.js";
 import { endsBlockingSend, isInterrupted } from "../../task/state.js";
 import type { Context } from "./context.js";
-import { eventText } from "./text.js";
+import { eventText, TextBlock } from "./text.js";
 import { orPolled } from "./wait.js";
 
 /** Options of reading a stream. */
@@ -61,10 +61,55 @@ function tellsState({ payload }: StreamResponse): boolean {
   return endsBlockingSend(payload.value.status?.state ?? TaskState.UNSPECIFIED);
 }
 
-/** Prints an event as a line of JSON or as text. */
-export function printEvent({ out }: Context, event: StreamResponse): void {
-  if (out.mode.isJson) out.message(StreamResponseSchema, event);
-  else out.text(eventText(event, out.mode.isVerbose));
+/** Prints events, each as a line of JSON or as text. Pieces of one artifact in a row are one text. */
+export class EventPrinter {
+  readonly #out: Context["out"];
+  /** The artifact whose text is open. */
+  #artifactId: string | undefined;
+  #block = new TextBlock();
+
+  constructor({ out }: Context) {
+    this.#out = out;
+  }
+
+  print(event: StreamResponse): void {
+    const { isJson, isVerbose } = this.#out.mode;
+    if (isJson) return this.#out.message(StreamResponseSchema, event);
+    const piece = isVerbose ? undefined : pieceIn(event);
+    if (piece?.append === true && piece.artifactId === this.#artifactId) {
+      return this.#out.text(this.#block.add(piece.text));
+    }
+    this.end();
+    if (piece === undefined) return this.#out.text(eventText(event, isVerbose));
+    this.#artifactId = piece.artifactId;
+    this.#block = new TextBlock();
+    this.#out.text(`${eventText(piece.head, false)}${this.#block.begin(piece.text)}`);
+  }
+
+  /** Ends an open text. */
+  end(): void {
+    if (this.#artifactId !== undefined) this.#out.text(this.#block.end());
+    this.#artifactId = undefined;
+  }
+}
+
+/** A text of an artifact, and the event without it. */
+interface Piece {
+  readonly artifactId: string;
+  readonly append: boolean;
+  readonly text: string;
+  readonly head: StreamResponse;
+}
+
+/** Returns the piece of an event that has one text and nothing else. */
+function pieceIn({ payload }: StreamResponse): Piece | undefined {
+  if (payload.case !== "artifactUpdate" || payload.value.artifact === undefined) return undefined;
+  const { artifact, append } = payload.value;
+  const [part, ...more] = artifact.parts;
+  if (part?.content.case !== "text" || more.length > 0) return undefined;
+  const value = { ...payload.value, artifact: { ...artifact, parts: [] } };
+  const head = create(StreamResponseSchema, { payload: { case: "artifactUpdate", value } });
+  return { artifactId: artifact.artifactId, append, text: part.content.value, head };
 }
 
 /** Says that an agent without streams is polled. */

@@ -11,9 +11,10 @@ import {
 import { newId } from "../../core/ids.js";
 import type { Context, Run } from "./context.js";
 import { Failure, usage } from "./errors.js";
-import { noteNoStream, printEvent, readEvents } from "./events.js";
+import { EventPrinter, noteNoStream, readEvents } from "./events.js";
 import { saveFiles } from "./files/save.js";
 import type { PushWait } from "./listen/push-wait.js";
+import { checkNamesAgent } from "./no-agent.js";
 import { historyLength } from "./own-options.js";
 import { partsOf, payloadOf } from "./parts.js";
 import { AnswerText, isQuiet, printAnswer } from "./quiet.js";
@@ -24,6 +25,7 @@ import { settled } from "./wait.js";
 
 /** `send`: sends a message, and prints the answer once the task is finished or needs its client. */
 export const run: Run = async (context, [text]) => {
+  checkNamesAgent(context, "send", text);
   const request = await requestOf(context, text);
   const { settings, out } = context;
   const quiet = isQuiet(context);
@@ -104,17 +106,20 @@ async function streamed(context: Context, request: SendMessageRequest): Promise<
   });
   let direct: Message | undefined;
   const quiet = isQuiet(context) ? new AnswerText(context) : undefined;
+  const printer = new EventPrinter(context);
   const task = await readEvents(context, updates, {
     isContinued: message.taskId !== "",
     see: (update) => quiet?.take(update),
     print: (event) => {
-      if (quiet === undefined) printEvent(context, event);
+      if (quiet === undefined) printer.print(event);
       if (event.payload.case === "message") direct = event.payload.value;
     },
-  }).catch((error: unknown) => {
-    quiet?.end(undefined);
-    throw error;
-  });
+  })
+    .catch((error: unknown) => {
+      quiet?.end(undefined);
+      throw error;
+    })
+    .finally(() => printer.end());
   const answer = task ?? direct;
   quiet?.end(answer);
   if (task !== undefined) printOutcome(context, task);

@@ -1,6 +1,6 @@
 import { TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Run } from "./context.js";
-import { noteNoStream, printEvent, readEvents } from "./events.js";
+import { EventPrinter, noteNoStream, readEvents } from "./events.js";
 import { saveFiles } from "./files/save.js";
 import { AnswerText, isQuiet } from "./quiet.js";
 import { printOutcome } from "./task-result.js";
@@ -15,11 +15,12 @@ export const run: Run = async (context, [id = ""]) => {
   noteNoStream(context, canStream);
   const isLive = quiet === undefined && (!out.mode.isJson || settings.stream);
   const updates = client.follow(id, { signal });
+  const printer = new EventPrinter(context);
   const task = await readEvents(context, updates, {
     isContinued: false,
     see: (update) => quiet?.take(update),
-    ...(isLive && { print: (event) => printEvent(context, event) }),
-  });
+    ...(isLive && { print: (event) => printer.print(event) }),
+  }).finally(() => printer.end());
   if (task === undefined) return;
   quiet?.end(task);
   if (quiet === undefined && !isLive) out.message(TaskSchema, task);

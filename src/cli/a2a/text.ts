@@ -27,6 +27,32 @@ export function block(label: string, content: string): string {
   return `${label}:\n${lines.map((line) => line || " ").join("\n")}\n\n`;
 }
 
+/** A block whose text comes in pieces. Together they are what `block` returns for the whole text. */
+export class TextBlock {
+  /** Line ends at the end, of which the block lacks the last one. */
+  #ends = "";
+  #isEmpty = true;
+
+  begin(text: string): string {
+    return `Text:\n${this.add(text)}`;
+  }
+
+  add(text: string): string {
+    const whole = this.#ends + terminalText(text);
+    const body = whole.replace(/\n+$/, "");
+    this.#ends = whole.slice(body.length);
+    if (body === "") return "";
+    const lines = body.split("\n").map((line, index) => line || (index > 0 || this.#isEmpty ? " " : ""));
+    this.#isEmpty = false;
+    return lines.join("\n");
+  }
+
+  end(): string {
+    const blank = "\n ".repeat(Math.max(0, this.#ends.length - 1));
+    return `${this.#isEmpty ? " " : ""}${blank}\n\n`;
+  }
+}
+
 /** Returns a text as one line that cannot drive the terminal. */
 export function singleLine(text: string): string {
   return terminalText(text).replaceAll("\n", "\\n");
@@ -85,7 +111,7 @@ function artifactText(artifact: Artifact, isVerbose: boolean): string {
   return (
     field("Artifact ID", artifact.artifactId) +
     (artifact.name === "" ? "" : field("Artifact Name", artifact.name)) +
-    partsText(artifact.parts) +
+    partsText(joined(artifact.parts)) +
     (isVerbose ? metadataText(artifact.metadata) : "")
   );
 }
@@ -107,6 +133,17 @@ export function eventText({ payload }: StreamResponse, isVerbose: boolean): stri
     default:
       return "";
   }
+}
+
+/** Joins texts in a row: an agent that writes an artifact piece by piece makes a part of each. */
+function joined(parts: readonly Part[]): readonly Part[] {
+  const all: Part[] = [];
+  for (const part of parts) {
+    const last = all.at(-1);
+    if (part.content.case !== "text" || last?.content.case !== "text") all.push(part);
+    else all.splice(-1, 1, { ...last, content: { case: "text", value: last.content.value + part.content.value } });
+  }
+  return all;
 }
 
 function partsText(parts: readonly Part[]): string {

@@ -8,6 +8,7 @@ import type { PartInput } from "../../../task/message-input.js";
 import { isInteractive } from "../../io.js";
 import type { Context, Run } from "../context.js";
 import { Failure, usage } from "../errors.js";
+import { checkNamesAgent } from "../no-agent.js";
 import { filePartOf } from "../parts.js";
 import { resumeWords } from "../resume.js";
 import { singleLine } from "../text.js";
@@ -67,6 +68,7 @@ export async function talk(
   if (!hasPerson && text === undefined && !readsLines) {
     throw usage(`${name}: there is no terminal, and no text to send`, "send sends a message without a terminal");
   }
+  checkNamesAgent(context, name, text);
   context.startBudget();
   const { client } = await context.agent();
   if (!hasPerson) {
