@@ -24,6 +24,7 @@ export function warningsOf(settings: Settings, listens: boolean): string[] {
       "the cards name localhost, where other machines cannot reach the server: set the publicUrl (--public-url) that clients use",
     );
   }
+  warnings.push(...(listens ? grpcAddressWarnings(settings) : []));
   if (isPublic && push !== undefined && push.signing === undefined) {
     warnings.push("push notifications are not signed: receivers can only check their token (push.signing)");
   }
@@ -51,6 +52,19 @@ export function warningsOf(settings: Settings, listens: boolean): string[] {
     );
   }
   return warnings;
+}
+
+/** A proxy rarely has the port of the server behind it. */
+function grpcAddressWarnings({ publicUrl, grpcPublicUrl, grpcPort, cardGrpc, trust, port }: Settings): string[] {
+  if (publicUrl === undefined || grpcPublicUrl !== undefined || grpcPort === undefined || cardGrpc !== "address")
+    return [];
+  const url = new URL(publicUrl);
+  const isDirect = trust === undefined && Number(url.port || (url.protocol === "https:" ? 443 : 80)) === port;
+  if (isDirect || isLoopback(publicUrl)) return [];
+  return [
+    `the cards name gRPC at ${url.hostname}:${grpcPort || "<port>"}, the port of this server and not of a proxy: set ` +
+      "grpcPublicUrl (--grpc-public-url) to the address that clients use, or leave it out (--card-grpc omit)",
+  ];
 }
 
 /** Returns warnings about open access and about credentials in cleartext. They are printed even without a logger. */

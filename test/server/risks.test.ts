@@ -53,6 +53,26 @@ describe("a server", () => {
   });
 });
 
+describe("a server with a publicUrl", () => {
+  const said = (options: Partial<ServerOptions>): string[] =>
+    warningsOf({ publicUrl: "https://agents.example", ...options }).filter((each) => each.includes("grpcPublicUrl"));
+
+  it("says that its cards name gRPC by its own port, unless it is called directly", () => {
+    const [warning] = said({ grpcPort: 50_061 });
+    expect(warning).toContain("the cards name gRPC at agents.example:50061");
+    expect(said({ publicUrl: "http://agents.example:8080", port: 8080, trustProxy: "10.0.0.5" })).toHaveLength(1);
+    for (const fine of [
+      { grpcPublicUrl: "agents.example:50051" },
+      { grpcPort: false as const },
+      { cardGrpc: "omit" as const },
+      { publicUrl: "http://agents.example:8080", port: 8080 },
+      { publicUrl: "http://localhost:8080" },
+    ]) {
+      expect([fine, said(fine)]).toEqual([fine, []]);
+    }
+  });
+});
+
 describe("a tenant whose paths are those of an older version", () => {
   const said = (options: Partial<ServerOptions>): string[] =>
     warningsOf(options).filter((each) => each.includes("A2A-Version"));
