@@ -19,7 +19,7 @@ const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${fol
  * these out.
  */
 const long = [
-  "cli/{backup,card,console,dev,dev-chat,init,migrate,module,operate-process,operate-stalled,serve-options,serve-signals,a2a/pressure,workers}",
+  "cli/{backup,card,console,dev,dev-chat,init,migrate,module,operate-process,operate-stalled,serve-options,serve-signals,store-copy,a2a/pressure,workers}",
   "client/{cuts,hostile/hostile,restarts}",
   "conformance/replicas",
   "docs/{cli,typescript}",

@@ -15,6 +15,7 @@ import { resolveOptions } from "../server/resolve-options.js";
 import type { TlsPaths } from "../server/tls-reload.js";
 import type { Signals } from "../signals/signals.js";
 import { memoryStore } from "../store/memory/index.js";
+import { isAddress, shownAddress } from "../store/postgres/address.js";
 import { sqliteDriver, useDriver } from "../store/sqlite/driver/choose.js";
 import { sqliteStore } from "../store/sqlite/index.js";
 import type { WriterAnswer, WriterRequest } from "../store/sqlite/writer-protocol.js";
@@ -269,7 +270,7 @@ async function close(server: Server, logger: Logger, { code, signal, ...times }:
 
 function shownStore(own: TaskStore | undefined, store: string): string {
   if (own !== undefined) return "the store of the module";
-  return isPostgres(store) ? withoutSecrets(store) : store;
+  return isAddress(store) ? shownAddress(store) : store;
 }
 
 function isPostgres(store: string): boolean {

@@ -1,8 +1,8 @@
+import { existsSync } from "node:fs";
 import type { Logger } from "../core/log.js";
-import { withoutSecrets } from "../core/net.js";
 import type { CopyCounts, CopyProgress } from "../store/copy/copy.js";
-import type { CopySource, CopyTarget } from "../store/copy/records.js";
-import { isAddress } from "../store/postgres/address.js";
+import type { CopySource, CopyTarget, OnWatch } from "../store/copy/records.js";
+import { isAddress, shownAddress } from "../store/postgres/address.js";
 import { defaultCommandOptions } from "./command-options.js";
 import type { Io } from "./io.js";
 import { createLog } from "./log.js";
@@ -11,7 +11,11 @@ import { UsageError } from "./usage-error.js";
 
 /** `parley migrate`: prints the versions before and after. */
 export async function migrateCommand(io: Io, given: string | undefined): Promise<void> {
-  const store = checkedStore("--store", given ?? io.env.PARLEY_STORE ?? defaultCommandOptions.store);
+  const named = given ?? io.env.PARLEY_STORE;
+  const store = checkedStore("--store", named ?? defaultCommandOptions.store);
+  if (named === undefined && !existsSync(store)) {
+    throw new UsageError(`${store} does not exist: name the store to migrate, or to create, by --store (PARLEY_STORE)`);
+  }
   const logger = await createLog("info", "auto");
   const { from, to, place } = isAddress(store)
     ? await migratePostgres(store, logger)
@@ -29,9 +33,11 @@ export async function copyCommand(io: Io, from: string, to: string): Promise<voi
   const [first, second] = [checkedStore("<from>", from), checkedStore("<to>", to)];
   const { copyStore } = await import("../store/copy/copy.js");
   io.stderr.write(`copying ${shown(first)} to ${shown(second)}\n`);
-  const source = await openSource(first);
+  const onWatch = (name: string, ms: number): void =>
+    void io.stderr.write(`watching ${name} for ${ms / 1_000} seconds, to see whether a server uses it\n`);
+  const source = await openSource(first, onWatch);
   try {
-    const target = await openTarget(second);
+    const target = await openTarget(second, onWatch);
     try {
       const counts = await copyStore(source, target, progressTo(io));
       io.stdout.write(`${target.name}: copied and verified ${summary(counts)}\n`);
@@ -43,13 +49,13 @@ export async function copyCommand(io: Io, from: string, to: string): Promise<voi
   }
 }
 
-async function openSource(store: string): Promise<CopySource> {
-  if (isAddress(store)) return (await import("../store/postgres/copy-source.js")).postgresSource(store);
+async function openSource(store: string, onWatch: OnWatch): Promise<CopySource> {
+  if (isAddress(store)) return (await import("../store/postgres/copy-source.js")).postgresSource(store, onWatch);
   return (await import("../store/sqlite/copy-source.js")).sqliteSource(store);
 }
 
-async function openTarget(store: string): Promise<CopyTarget> {
-  if (isAddress(store)) return (await import("../store/postgres/copy-target.js")).postgresTarget(store);
+async function openTarget(store: string, onWatch: OnWatch): Promise<CopyTarget> {
+  if (isAddress(store)) return (await import("../store/postgres/copy-target.js")).postgresTarget(store, onWatch);
   return (await import("../store/sqlite/copy-target.js")).sqliteTarget(store);
 }
 
@@ -81,7 +87,7 @@ interface Migrated {
 async function migratePostgres(url: string, logger: Logger): Promise<Migrated> {
   const { migrateDatabase } = await import("../store/postgres/migrate-database.js");
   const { schema, ...versions } = await migrateDatabase(url, logger);
-  return { ...versions, place: `${shown(url)}, schema ${schema}` };
+  return { ...versions, place: shownAddress(url, schema) };
 }
 
 async function migrateSqlite(path: string, logger: Logger): Promise<Migrated> {
@@ -90,7 +96,7 @@ async function migrateSqlite(path: string, logger: Logger): Promise<Migrated> {
 }
 
 function shown(store: string): string {
-  return isAddress(store) ? withoutSecrets(store) : store;
+  return isAddress(store) ? shownAddress(store) : store;
 }
 
 /** @throws UsageError for a text that is neither a file nor the address of a PostgreSQL database */

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { SCHEMA_VERSION as POSTGRES_VERSION } from "../../src/store/postgres/migrations.js";
@@ -7,7 +7,7 @@ import { migrate, SCHEMA_VERSION } from "../../src/store/sqlite/migrations.js";
 import { PostgresServer, programs } from "../store/postgres/server.js";
 import { probe, ready, workplaces } from "./cli.js";
 
-describe("parley migrate", () => {
+describe("parley migrate", { timeout: 60_000 }, () => {
   const place = workplaces();
   const outcome = async (...args: string[]): Promise<unknown> => {
     const started = place.run(args);
@@ -20,9 +20,15 @@ describe("parley migrate", () => {
   };
 
   it("creates a file, brings an older one to the current schema, and leaves a current one", async () => {
-    expect(await outcome("migrate")).toMatchObject({
+    expect(await outcome("migrate")).toEqual({
+      ...{ code: 2, stdout: "" },
+      stderr: "parley: parley.db does not exist: name the store to migrate, or to create, by --store (PARLEY_STORE)\n",
+    });
+    expect(existsSync(join(place.path, "parley.db"))).toBe(false);
+    expect(await outcome("migrate", "--store", "parley.db")).toMatchObject({
       ...{ code: 0, stdout: `parley.db: created, version 0 to ${SCHEMA_VERSION}\n` },
     });
+    expect(await outcome("migrate")).toMatchObject({ code: 0 });
     older("old.db");
     expect(await outcome("migrate", "--store", "old.db")).toMatchObject({
       ...{ code: 0, stdout: `old.db: migrated, version ${SCHEMA_VERSION - 2} to ${SCHEMA_VERSION}\n` },
@@ -88,7 +94,7 @@ describe("parley migrate", () => {
 
     it("creates the schema that a server with --migrate check needs", async () => {
       const store = `${server.url}&schema=named`;
-      const shown = "postgres://…@localhost/postgres?…, schema named";
+      const shown = `postgres://…@localhost/postgres at ${server.folder}, schema named`;
       const serve = ["serve", probe, "--port", "0", "--grpc-port", "0", "--migrate", "check", "--store", store];
       expect(await outcome(...serve)).toMatchObject({ code: 2, stderr: expect.stringContaining('"parley migrate"') });
       expect(await outcome("migrate", "--store", store)).toMatchObject({
@@ -98,8 +104,29 @@ describe("parley migrate", () => {
         ...{ code: 0, stdout: `${shown}: is up to date, version ${POSTGRES_VERSION}\n`, stderr: "" },
       });
       const started = await ready(place.run(serve));
+      expect(started.stdout()).toContain(`Tasks  ${shown}\n`);
       started.child.kill("SIGTERM");
       expect(await started.exited).toBe(0);
+    });
+
+    it("tells a wrong role, password or database from a database that is away", async () => {
+      await server.query("CREATE ROLE locked LOGIN PASSWORD 'right'");
+      const rules = join(server.folder, "data", "pg_hba.conf");
+      writeFileSync(rules, `local all locked scram-sha-256\n${readFileSync(rules, "utf8")}`);
+      await server.query("SELECT pg_reload_conf()");
+      const at = (user: string, database: string): string =>
+        `postgres://${user}@localhost/${database}?host=${encodeURIComponent(server.folder)}`;
+      const wrong = [
+        [["serve", probe, "--store", at("locked:hunter2", "postgres")], "28P01"],
+        [["serve", probe, "--store", at("postgres", "nowhere")], "3D000"],
+        [["migrate", "--store", at("nobody", "postgres")], "28000"],
+        [["store", "copy", at("nobody", "postgres"), "new.db"], "28000"],
+      ] as const;
+      for (const [args, code] of wrong) {
+        const ended = await outcome(...args);
+        expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(`(${code}). Check role`) });
+        expect(JSON.stringify(ended)).not.toContain("hunter2");
+      }
     });
   });
 });

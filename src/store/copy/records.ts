@@ -76,6 +76,9 @@ export function* inBatches(kind: Kind, rows: Iterable<Row>): Generator<Batch> {
   if (batch.length > 0) yield { kind, rows: batch };
 }
 
+/** Called before a store is watched for the heartbeats of servers, with its name and the time in milliseconds. */
+export type OnWatch = (name: string, ms: number) => void;
+
 /** A store that is read for a copy. */
 export interface CopySource {
   /** Name for messages: an address without its secrets, or a path. */

@@ -1,3 +1,5 @@
+import { withoutSecrets } from "../../core/net.js";
+
 /** Schema of the tables if the address names none. */
 export const DEFAULT_SCHEMA = "parley";
 
@@ -17,6 +19,16 @@ export function withSchema<T extends { readonly url: string; readonly schema?: s
     /^([^?]*\?(?:.*&)?)schema=([^&]*)&?(.*)$/.exec(options.url ?? "") ?? [];
   if (schema === "") return options;
   return { schema: decodeURIComponent(schema), ...options, url: before + after };
+}
+
+/** An address with its database and schema, and without its secrets. @param schema if the address names none */
+export function shownAddress(address: string, schema: string = DEFAULT_SCHEMA): string {
+  const { url, schema: named = schema } = withSchema<{ readonly url: string; readonly schema?: string }>({
+    url: address,
+  });
+  const [place = "", query = ""] = url.split(/\?(.*)/s);
+  const hosts = new URLSearchParams(query).get("host");
+  return `${withoutSecrets(place)}${hosts === null ? "" : ` at ${hosts}`}, schema ${named}`;
 }
 
 /** The addresses of the servers that one address names, as libpq reads it: `host1:5432,host2`, or `?host=a,b&port=1,2`. */

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { silentLogger } from "../../core/log.js";
-import { withoutSecrets } from "../../core/net.js";
 import {
   BATCH_BYTES,
   BATCH_ROWS,
@@ -8,13 +7,16 @@ import {
   type CopySource,
   columns,
   type Kind,
+  type OnWatch,
   PAGE_TASKS,
   type Row,
   type Value,
 } from "../copy/records.js";
 import { StoreError } from "../task-store.js";
+import { shownAddress } from "./address.js";
 import { bigints, texts } from "./arrays.js";
 import { type Database, first, type Statements } from "./database.js";
+import { toOpeningError } from "./errors.js";
 import { lastSegment } from "./heads.js";
 import { migrate } from "./migrate.js";
 import { openDatabase } from "./migrate-database.js";
@@ -35,12 +37,12 @@ const GROUP_ENTRIES = 5_000;
  * Opens a database of the current schema for a copy.
  * @throws StoreError `failed` if a server uses it, or if it has an older schema; `newer-schema`, `unavailable`
  */
-export async function postgresSource(url: string): Promise<CopySource> {
+export async function postgresSource(url: string, onWatch: OnWatch = () => {}): Promise<CopySource> {
   const { database, schema } = await openDatabase(url, silentLogger);
-  const name = `${withoutSecrets(url)}, schema ${schema}`;
+  const name = shownAddress(url, schema);
   try {
     await migrate({ database, schema, logger: silentLogger, mode: "check" });
-    const beats = await checkIdle(database, schema, name);
+    const beats = await checkIdle({ database, schema, name, onWatch });
     return {
       name,
       ...readsOf(database, schema),
@@ -51,7 +53,7 @@ export async function postgresSource(url: string): Promise<CopySource> {
     };
   } catch (error) {
     await database.close();
-    throw error;
+    throw toOpeningError(error, `Cannot copy from ${name}`);
   }
 }
 
@@ -65,15 +67,24 @@ export function readsOf(database: Database, schema: string): Pick<CopySource, "c
   };
 }
 
+/** A database that servers may use. */
+export interface Watched {
+  readonly database: Database;
+  readonly schema: string;
+  readonly name: string;
+  readonly onWatch: OnWatch;
+}
+
 type Beats = ReadonlyMap<string, number>;
 
 /**
  * Watches the heartbeats, if any process ever sent one, and returns them.
  * @throws StoreError `failed` when one changes
  */
-export async function checkIdle(database: Database, schema: string, name: string): Promise<Beats> {
+export async function checkIdle({ database, schema, name, onWatch }: Watched): Promise<Beats> {
   const beats = await beatsOf(database, schema);
   if (beats.size === 0) return beats;
+  onWatch(name, WATCH_MS);
   for (let waited = 0; waited < WATCH_MS; waited += LOOK_MS) {
     await sleep(LOOK_MS);
     if (!isSame(beats, await beatsOf(database, schema))) throw inUse(name);

@@ -1,15 +1,15 @@
 import type { Client } from "pg";
 import { silentLogger } from "../../core/log.js";
-import { withoutSecrets } from "../../core/net.js";
-import type { Batch, CopyTarget, Kind, Row, Value } from "../copy/records.js";
+import type { Batch, CopyTarget, Kind, OnWatch, Row, Value } from "../copy/records.js";
 import { DUE, IDLE } from "../deliveries.js";
 import { TERMINAL } from "../states.js";
 import { NO_HOLDER, StoreError } from "../task-store.js";
+import { shownAddress } from "./address.js";
 import { ArrayWriter } from "./array-writer.js";
 import { texts } from "./arrays.js";
-import { checkIdle, inUse, readsOf } from "./copy-source.js";
+import { checkIdle, inUse, readsOf, type Watched } from "./copy-source.js";
 import { type Database, first, type Statements } from "./database.js";
-import { toStoreError } from "./errors.js";
+import { toOpeningError } from "./errors.js";
 import { COPY_MARK, migrate, versionOf } from "./migrate.js";
 import { openDatabase } from "./migrate-database.js";
 import { LOG_BITS } from "./migrations.js";
@@ -26,17 +26,17 @@ const TABLES = [
  * complete. What an unfinished copy left is removed.
  * @throws StoreError `failed` if it has tasks, or if a server or another copy uses it; `newer-schema`, `unavailable`
  */
-export async function postgresTarget(url: string): Promise<CopyTarget> {
+export async function postgresTarget(url: string, onWatch: OnWatch = () => {}): Promise<CopyTarget> {
   const { database, schema } = await openDatabase(url, silentLogger);
-  const name = `${withoutSecrets(url)}, schema ${schema}`;
+  const name = shownAddress(url, schema);
   let guard: Client | undefined;
   try {
     guard = await lock(database, schema, name);
-    await begin(database, schema, name);
+    await begin({ database, schema, name, onWatch });
   } catch (error) {
     await guard?.end().catch(() => {});
     await database.close();
-    throw toStoreError(error, `Cannot copy to ${name}`);
+    throw toOpeningError(error, `Cannot copy to ${name}`);
   }
   const writer = new Writer(database, schema);
   const ended = guard;
@@ -73,18 +73,20 @@ async function lock(database: Database, schema: string, name: string): Promise<C
   throw new StoreError("failed", `Another "parley store copy" fills ${name}.`);
 }
 
-async function begin(database: Database, schema: string, name: string): Promise<void> {
+async function begin(target: Watched): Promise<void> {
+  const { database, schema } = target;
   const { isCopy } = await versionOf(database, schema);
   await migrate({ database, schema, logger: silentLogger, isCopy: true });
-  if (!isCopy) await mark(database, schema, name);
+  if (!isCopy) await mark(target);
   await database.run(`TRUNCATE ${TABLES.map((table) => `${schema}.${table}`).join(", ")}`);
   await new Removal(database, schema).sweep();
 }
 
 /** Marks a schema that has no tasks and no servers. */
-async function mark(database: Database, schema: string, name: string): Promise<void> {
+async function mark(target: Watched): Promise<void> {
+  const { database, schema, name } = target;
   await checkEmpty(database, schema, name);
-  await checkIdle(database, schema, name);
+  await checkIdle(target);
   await database.transaction(async (on) => {
     await on.query(`INSERT INTO ${schema}.version VALUES (${COPY_MARK})`);
     await checkEmpty(on, schema, name);

@@ -1,6 +1,6 @@
 import { membersOf } from "../../core/members.js";
 import { storeErrorOf } from "../errors.js";
-import type { StoreError, StoreErrorKind } from "../task-store.js";
+import { StoreError, type StoreErrorKind } from "../task-store.js";
 
 /** The code of a race that only the repetition of one request decides, raised by the function of appends. */
 export const RACE = "PA001";
@@ -25,6 +25,18 @@ export function isUndone(thrown: unknown): boolean {
  */
 export function toStoreError(thrown: unknown, doing: string): StoreError {
   return storeErrorOf(thrown, doing, codeOf(thrown), kindOf);
+}
+
+/** Codes of a refused login: no such role or way in, a wrong password, no such database. */
+const REFUSED: ReadonlySet<string> = new Set(["28000", "28P01", "3D000"]);
+
+/** Converts the error of a first connection: a refused login is then a mistake in the address, and no outage. */
+export function toOpeningError(thrown: unknown, doing: string): StoreError {
+  const error = toStoreError(thrown, doing);
+  if (error.kind !== "unavailable" || !REFUSED.has(codeOf(error.cause))) return error;
+  return new StoreError("failed", `${error.message}. Check role, password and database of the address.`, {
+    cause: error.cause,
+  });
 }
 
 function kindOf(code: string): StoreErrorKind {

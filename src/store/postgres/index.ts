@@ -10,6 +10,7 @@ import { Appends } from "./appends.js";
 import { Counts } from "./counts.js";
 import { Database } from "./database.js";
 import { type Durability, readDurability, type StoreDurability } from "./durability.js";
+import { toOpeningError } from "./errors.js";
 import { Leases } from "./leases.js";
 import { Lists } from "./lists.js";
 import { migrate } from "./migrate.js";
@@ -92,7 +93,7 @@ export async function postgresStore(options: string | PostgresStoreOptions): Pro
     return compose({ ...settings, database, removal, counts, durability, restorations });
   } catch (error) {
     await database.close();
-    throw error;
+    throw toOpeningError(error, "Cannot open the PostgreSQL store");
   }
 }
 

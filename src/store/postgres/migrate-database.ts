@@ -2,6 +2,7 @@ import type { Logger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import { DEFAULT_SCHEMA, isSchema, withSchema } from "./address.js";
 import { Database } from "./database.js";
+import { toOpeningError } from "./errors.js";
 import { type Migrated, migrate } from "./migrate.js";
 import { Removal } from "./removal.js";
 
@@ -24,6 +25,8 @@ export async function migrateDatabase(url: string, logger: Logger): Promise<Migr
     const migrated = await migrate({ database, schema, logger });
     await new Removal(database, schema).sweep();
     return { ...migrated, schema };
+  } catch (error) {
+    throw toOpeningError(error, "Cannot migrate the database");
   } finally {
     await database.close();
   }

@@ -13,6 +13,7 @@ import { checkCurrent } from "./current.js";
 import { sqliteDriver } from "./driver/choose.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
+import { lockedAlone } from "./lock.js";
 import { prepareFile } from "./open.js";
 import { readRestorations } from "./restoration.js";
 
@@ -22,7 +23,7 @@ import { readRestorations } from "./restoration.js";
  */
 export function sqliteSource(given: string): CopySource {
   checkCurrent(given);
-  const { path, lock } = prepareFile(given, false, silentLogger);
+  const { path, lock } = lockedAlone(() => prepareFile(given, false, silentLogger));
   let db: Database;
   try {
     db = sqliteDriver().open(path, { mustExist: true, timeoutMs: WRITE_TIMEOUT_MS });

@@ -11,6 +11,7 @@ import { sqliteDriver } from "./driver/choose.js";
 import type { Database, Parameter } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { setForeignLogAside } from "./foreign-log.js";
+import { lockedAlone } from "./lock.js";
 import { createTables, SCHEMA_VERSION } from "./migrations.js";
 import { checkPlace, judge, lockPlace, readIdentity } from "./open.js";
 import { createPrivate } from "./private-file.js";
@@ -26,7 +27,7 @@ export function sqliteTarget(given: string): CopyTarget {
   const path = resolve(given);
   checkPlace(path);
   setForeignLogAside(path, silentLogger);
-  const lock = lockPlace(path, false);
+  const lock = lockedAlone(() => lockPlace(path, false));
   let db: Database | undefined;
   try {
     db = begin(path);

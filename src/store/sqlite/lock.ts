@@ -59,10 +59,29 @@ function take(path: string, shared: boolean, timeoutMs: number): Database {
 
 function inUse(path: string, shared: boolean, cause: unknown): StoreError {
   const holder = shared || isExclusive(path) ? "for itself alone" : "as one of several that share it";
-  const message =
-    `Cannot open ${path}: ${holdersOf(path)} has it open ${holder}. Close that one first, or let every store of this file ` +
-    "share it (`shared: true`, `parley serve --shared`).";
-  return new StoreError("failed", message, { cause });
+  return new FileInUse(`Cannot open ${path}: ${holdersOf(path)} has it open ${holder}.`, cause);
+}
+
+/** The error of a file that another store has open. */
+export class FileInUse extends StoreError {
+  /** The fact alone, for commands that cannot share a file. */
+  readonly fact: string;
+
+  constructor(fact: string, cause: unknown) {
+    const advice = "let every store of this file share it (`shared: true`, `parley serve --shared`).";
+    super("failed", `${fact} Close that one first, or ${advice}`, { cause });
+    this.fact = fact;
+  }
+}
+
+/** Locks a file for a command that needs it alone, whose error does not advise to share it. */
+export function lockedAlone<T>(lock: () => T): T {
+  try {
+    return lock();
+  } catch (error) {
+    if (!(error instanceof FileInUse)) throw error;
+    throw new StoreError("failed", `${error.fact} End it first.`, { cause: error.cause });
+  }
 }
 
 /** True if the store that holds the lock holds it exclusively. */
