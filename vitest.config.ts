@@ -25,7 +25,7 @@ const long = [
   "docs/{cli,typescript}",
   "e2e/{bad-disk,bad-end,cancel-elsewhere,copied,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped}",
   "e2e/{push,push-replicas,push-versions}",
-  "e2e/{database-outage,failover,restored,secrets,shared,shutdown,stopped,workers,workers-writer}",
+  "e2e/{database-limits,database-outage,failover,restored,secrets,shared,shutdown,stopped,workers,workers-writer}",
   "engine/conversation-kills",
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",

@@ -14,7 +14,7 @@ import { ARGUMENTS, argumentsOf, type EncodedAppend, segmentsOf } from "./append
 import { outcome } from "./append-function.js";
 import { ArrayWriter } from "./array-writer.js";
 import { type Database, GUARDED } from "./database.js";
-import { isUndone, toStoreError } from "./errors.js";
+import { codeOf, DISK_FULL, isUndone, toStoreError } from "./errors.js";
 import { moved } from "./server-history.js";
 
 /** Appends and bytes of one statement at most. A larger append is a statement of its own. */
@@ -56,11 +56,20 @@ type Facts = [
   version: number | null,
 ];
 
+/** What appends tell the store. */
+interface Outcomes {
+  /** Called after each commit. */
+  readonly onStored: () => void;
+  /** Called when the disk of the database is full. */
+  readonly onFull: () => void;
+}
+
 /** Appends of many tasks, committed together: those that arrive while a statement runs share the next one. */
 export class Appends {
   readonly #database: Database;
   readonly #sql: string;
   readonly #onStored: () => void;
+  readonly #onFull: () => void;
   #waiting: Pending[] = [];
   /** Tasks of the statements that run. */
   readonly #tasks = new Set<string>();
@@ -74,11 +83,11 @@ export class Appends {
   #commits = 0;
   #writes = 0;
 
-  /** @param onStored called after each commit */
-  constructor(database: Database, schema: string, onStored: () => void) {
+  constructor(database: Database, schema: string, { onStored, onFull }: Outcomes) {
     this.#database = database;
     database.history.onNotice(() => this.#refuseWaiting());
     this.#onStored = onStored;
+    this.#onFull = onFull;
     const places = Array.from({ length: ARGUMENTS }, (_, index) => `$${index + 1}`);
     this.#sql = `SELECT * FROM ${schema}.append_1(${places.join(", ")})`;
   }
@@ -174,6 +183,7 @@ export class Appends {
           return;
         }
         if (undone && repeats < MOST_REPEATS) continue;
+        if (codeOf(error.cause) === DISK_FULL) this.#onFull();
         for (const { reject } of batch) reject(error);
         return;
       }

@@ -137,14 +137,14 @@ interface Parts extends Required<PostgresStoreOptions> {
 
 function compose(parts: Parts): PostgresStore {
   const { database, schema, timeoutMs, removal, counts, durability, restorations, logger } = parts;
-  const appends = new Appends(database, schema, () => counts.note());
+  const probe = new Probe(database, schema);
+  const appends = new Appends(database, schema, { onStored: () => counts.note(), onFull: () => probe.noteFull() });
   const reads = new Reads(database, schema);
   const lists = new Lists(database, schema);
   const pulse = (): PulseData => ({ url: database.server, schema, timeoutMs, isSame: database.history.isSame });
   const leases = new Leases(database, schema, () => startPulse(pulse()));
   const operators = new Operators(database, schema);
   const snapshots = new Snapshots(database, schema);
-  const probe = new Probe(database);
   const signals = new SignalHub(new Notifications(database, schema, logger));
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
