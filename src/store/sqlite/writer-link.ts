@@ -49,7 +49,7 @@ export class WriterLink extends EventEmitter implements WriterHandle {
     if ((isBulk && this.#bulkBytes > MOST_BULK_BYTES) || (this.#held.length > 0 && (isBulk || message === CLOSE))) {
       this.#held.push(message);
     } else if (this.#isConnected) this.#send(message);
-    else if (message === CLOSE) this.#end();
+    else if (message === CLOSE && this.#unsent.length === 0) this.#end();
     else this.#unsent.push(message);
   }
 
