@@ -35,6 +35,8 @@ export type FromWorker =
   | { readonly type: "stop"; readonly port: PortName }
   /** A connection has arrived; `taken` is false if it has to go to another worker. */
   | { readonly type: "connection"; readonly id: number; readonly taken: boolean }
+  /** All messages before the question have arrived. */
+  | { readonly type: "checked"; readonly upTo: number }
   /** Asks for the process that writes the store for all workers. */
   | { readonly type: "store"; readonly request: object }
   /** The name under which it holds leases. It says so before it takes one. */
@@ -54,6 +56,8 @@ export type ToWorker =
   | { readonly type: "store"; readonly answer: object }
   /** Carries the connection beside it. */
   | { readonly type: "connection"; readonly id: number; readonly port: PortName }
+  /** Asks for a sign that connections up to this id have arrived. */
+  | { readonly type: "check"; readonly upTo: number }
   | { readonly type: "signals"; readonly texts: readonly string[] }
   /** Holders whose processes have ended. */
   | { readonly type: "ended"; readonly holders: readonly string[] }

@@ -232,6 +232,9 @@ export class Primary {
       case "connection":
         for (const port of this.#ports.values()) if (port.answered(message.id, message.taken)) return;
         return;
+      case "checked":
+        for (const port of this.#ports.values()) port.checked(worker, message.upTo);
+        return;
       case "holder":
         worker.holder = message.holder;
         return;

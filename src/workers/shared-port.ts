@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from "node:net";
+import { background } from "../core/async.js";
 import { type Bound, listenAt } from "../http/node/listening.js";
 import type { PortAnswer, PortName, PortPlace } from "./messages.js";
 
@@ -6,6 +7,21 @@ import type { PortAnswer, PortName, PortPlace } from "./messages.js";
 export interface Taker {
   /** Hands a connection over. Its answer arrives at `SharedPort.answered`, unless the worker ends before. */
   give(port: PortName, id: number, socket: Socket): void;
+  /** Asks for a sign, `SharedPort.checked`, behind all connections that were handed over before. */
+  check(upTo: number): void;
+}
+
+/** Time between the questions about connections that are not confirmed, in milliseconds. */
+const CHECK_MS = 1_000;
+
+/** A connection that has not arrived at so many workers is closed. */
+const MOST_TRIES = 3;
+
+interface Given {
+  readonly socket: Socket;
+  readonly taker: Taker;
+  /** Number of workers at which it has not arrived. */
+  readonly tries: number;
 }
 
 /** Connections that wait for a worker, and those that wait for its answer. Later ones are closed. */
@@ -23,7 +39,10 @@ export class SharedPort {
   readonly #takers: Taker[] = [];
   /** Number of connections that each worker has not confirmed. */
   readonly #unconfirmed = new Map<Taker, number>();
-  readonly #given = new Map<number, { readonly socket: Socket; readonly taker: Taker }>();
+  readonly #given = new Map<number, Given>();
+  /** Workers that have been asked for a sign. A stopped one is asked once. */
+  readonly #asked = new Set<Taker>();
+  #checks: NodeJS.Timeout | undefined;
   #waiting: Socket[] = [];
   #next = 0;
   readonly #opened: Promise<PortAnswer>;
@@ -67,6 +86,7 @@ export class SharedPort {
   lost(taker: Taker): void {
     this.remove(taker);
     this.#unconfirmed.delete(taker);
+    this.#asked.delete(taker);
     for (const [id, given] of this.#given) {
       if (given.taker !== taker) continue;
       this.#given.delete(id);
@@ -86,6 +106,22 @@ export class SharedPort {
     return true;
   }
 
+  /**
+   * Messages arrive in their order, so connections up to this id that the worker has not confirmed have not arrived: the
+   * system drops them where a process has no free descriptor. They go to others.
+   */
+  checked(taker: Taker, upTo: number): void {
+    this.#asked.delete(taker);
+    for (const [id, given] of this.#given) {
+      if (id > upTo) break;
+      if (given.taker !== taker) continue;
+      this.#given.delete(id);
+      this.#count(taker, -1);
+      if (given.tries + 1 < MOST_TRIES) this.#give(given.socket, given.tries + 1);
+      else given.socket.destroy();
+    }
+  }
+
   get hasTakers(): boolean {
     return this.#takers.length > 0;
   }
@@ -95,13 +131,14 @@ export class SharedPort {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#server.close();
+    clearTimeout(this.#checks);
     for (const socket of this.#waiting.splice(0)) socket.destroy();
   }
 
   /** Ids are unique among all ports, so that a worker need not name the port. */
   static #last = 0;
 
-  #give(socket: Socket): void {
+  #give(socket: Socket, tries = 0): void {
     const taker = this.#choose();
     if (taker === undefined) {
       if (this.#isClosed || this.#waiting.length >= MOST_WAITING) socket.destroy();
@@ -110,10 +147,22 @@ export class SharedPort {
     }
     if (this.#given.size >= MOST_WAITING) return void socket.destroy();
     const id = ++SharedPort.#last;
-    this.#given.set(id, { socket, taker });
+    this.#given.set(id, { socket, taker, tries });
     this.#count(taker, 1);
     taker.give(this.#name, id, socket);
+    this.#checks ??= background(setTimeout(this.#check, CHECK_MS));
   }
+
+  readonly #check = (): void => {
+    const latest = new Map<Taker, number>();
+    for (const [id, { taker }] of this.#given) latest.set(taker, id);
+    for (const [taker, id] of latest) {
+      if (this.#asked.has(taker)) continue;
+      this.#asked.add(taker);
+      taker.check(id);
+    }
+    this.#checks = this.#given.size > 0 ? background(setTimeout(this.#check, CHECK_MS)) : undefined;
+  };
 
   /** The next worker in turn of those with the fewest unconfirmed connections: a stalled one gets few. */
   #choose(): Taker | undefined {

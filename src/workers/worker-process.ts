@@ -60,6 +60,10 @@ export class WorkerProcess implements Taker {
     if (this.#child.connected) this.#child.send(message, socket, { keepOpen: true }, () => {});
   }
 
+  check(upTo: number): void {
+    this.send({ type: "check", upTo });
+  }
+
   kill(): void {
     this.#child.kill("SIGKILL");
   }

@@ -155,6 +155,9 @@ export class Worker {
       case "connection":
         this.#take(message, socket);
         return;
+      case "check":
+        this.#send({ type: "checked", upTo: message.upTo });
+        return;
       case "opened":
         this.#opening.get(message.port)?.(message.answer);
         return;

@@ -10,16 +10,22 @@ afterEach(() => {
   for (const client of clients.splice(0)) client.destroy();
 });
 
-/** A worker that confirms its connections, or is stopped. */
+/** A worker that confirms its connections, is stopped, or has no free descriptor for them. */
 class Worker implements Taker {
   taken = 0;
   isStopped = false;
+  isFull = false;
   readonly #waiting: number[] = [];
 
   give(_port: string, id: number): void {
     this.taken++;
+    if (this.isFull) return;
     if (this.isStopped) this.#waiting.push(id);
     else setImmediate(() => port.answered(id, true));
+  }
+
+  check(upTo: number): void {
+    if (!this.isStopped) setImmediate(() => port.checked(this, upTo));
   }
 
   goOn(): void {
@@ -65,5 +71,17 @@ describe("SharedPort", () => {
     stopped.goOn();
     await connectMore(30);
     expect(stopped.taken).toBeGreaterThan(18);
+  });
+
+  it("takes connections back that have not arrived, and closes those that arrive nowhere", async () => {
+    const workers = await open();
+    for (const worker of workers) worker.isFull = true;
+    const closed = new Promise((resolve) => void connectOnce().then((client) => client.once("close", resolve)));
+    await closed;
+    expect(workers.map(({ taken }) => taken)).toEqual([1, 1, 1]);
+    const [, , last = new Worker()] = workers;
+    last.isFull = false;
+    await connectOnce();
+    await expect.poll(() => last.taken, { timeout: 10_000 }).toBe(2);
   });
 });
