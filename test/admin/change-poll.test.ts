@@ -56,6 +56,27 @@ describe("FollowTasks on a shared store", () => {
     await Promise.allSettled(streams);
   });
 
+  it("tells of a change by this process once", async () => {
+    const world = await openTasks(sqliteStore({ path: temporaryFile(), shared: true }));
+    worlds.push(world);
+    const stop = new AbortController();
+    const told: string[] = [];
+    const follow = async (): Promise<void> => {
+      const tasks = clients.grpc(world.address).followTasks({ owner: "bob" }, { signal: stop.signal });
+      for await (const { task } of tasks) told.push(`${task?.taskId} ${task?.position}`);
+    };
+    const following = follow().catch(() => {});
+    while (told.length === 0) {
+      await world.send("bob", "say anything");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    // For two polls of what other processes may have changed.
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(new Set(told).size).toBe(told.length);
+    stop.abort();
+    await following;
+  });
+
   it("polls only while there is a stream", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { store, polls } = countingStore(temporaryFile());

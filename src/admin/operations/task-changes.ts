@@ -7,6 +7,7 @@ import {
 import type { Cancellation } from "../../core/cancellation.js";
 import { A2AError } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
+import { evictOldest } from "../../core/maps.js";
 import type { TaskHead, TaskStore } from "../../store/task-store.js";
 import type { AdminParts } from "../parts.js";
 import { summaryOf } from "./task-summary.js";
@@ -38,6 +39,8 @@ export async function* followTasks(
 ): AsyncGenerator<FollowTasksResponse> {
   const { engine, store } = parts;
   const changes = new Changes();
+  // This process and the poll of a shared store may both tell of a change.
+  const sent = new Map<string, number>();
   const ignore = engine.control.onChange((taskId) => changes.add(taskId));
   const stay = client.onCancel(() => changes.wake());
   try {
@@ -48,7 +51,9 @@ export async function* followTasks(
       if (engine.control.isClosing) throw new A2AError("UNAVAILABLE", "The server is shutting down.");
       for (const taskId of changes.take()) {
         const head = await store.head({ taskId });
-        if (head === undefined || !matches(head, request)) continue;
+        if (head === undefined || !matches(head, request) || sent.get(taskId) === head.position) continue;
+        evictOldest(sent, MAX_CHANGED);
+        sent.set(taskId, head.position);
         yield create(FollowTasksResponseSchema, { task: summaryOf(parts, head) });
         if (client.canceled) return;
       }
