@@ -63,6 +63,7 @@ describe("parley migrate", { timeout: 60_000 }, () => {
       ["postgres://ann:hunter2@nowhere.invalid/x", 75],
       ["postgres://ann:hunter2@local host:99999/x", 2],
       ["postgres://ann:hunter2@localhost/x?schema=No%20schema", 2],
+      ["postgres://ann:hunter2@localhost/x?schema=information_schema", 2],
     ] as const;
     for (const [place, code] of places) {
       const ended = await outcome("migrate", "--store", place);

@@ -8,9 +8,12 @@ export function isAddress(url: string): boolean {
   return /^postgres(ql)?:\/\//.test(url);
 }
 
-/** True for a name that needs no quotes in SQL. */
+/** Names of schemas, for errors. */
+export const SCHEMA_NAMES = "lower-case letters, digits and _, at most 40, and no schema of PostgreSQL itself";
+
+/** True for a name that needs no quotes in SQL and is not one of the database itself. */
 export function isSchema(name: string): boolean {
-  return /^[a-z_][a-z0-9_]{0,39}$/.test(name);
+  return /^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,39}$/.test(name);
 }
 
 /** Takes the schema out of an address that names it. Options that have a schema keep that one. */

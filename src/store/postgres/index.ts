@@ -5,7 +5,7 @@ import * as check from "../../core/options.js";
 import { SignalHub } from "../../signals/hub.js";
 import { redriveInSteps } from "../redrive.js";
 import { type PushStore, type Restoration, StoreError, type TaskStore } from "../task-store.js";
-import { DEFAULT_SCHEMA, isAddress, isSchema, withSchema } from "./address.js";
+import { DEFAULT_SCHEMA, isAddress, isSchema, SCHEMA_NAMES, withSchema } from "./address.js";
 import { Appends } from "./appends.js";
 import { Counts } from "./counts.js";
 import { Database } from "./database.js";
@@ -101,7 +101,7 @@ const LEVELS: readonly Durability[] = ["none", "local", "replicated"];
 
 const checks: check.OptionChecks<PostgresStoreOptions> = {
   url: check.aText("an address that begins with postgres://", isAddress),
-  schema: check.aText("lower-case letters, digits and _, at most 40", isSchema),
+  schema: check.aText(SCHEMA_NAMES, isSchema),
   connections: check.aWholeNumber(3, 1_000),
   timeoutMs: check.aWholeNumber(100, 3_600_000),
   prepared: check.aBoolean(),

@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
-import { DEFAULT_SCHEMA, isSchema, withSchema } from "./address.js";
+import { DEFAULT_SCHEMA, isSchema, SCHEMA_NAMES, withSchema } from "./address.js";
 import { Database } from "./database.js";
 import { toOpeningError } from "./errors.js";
 import { type Migrated, migrate } from "./migrate.js";
@@ -38,7 +38,7 @@ export async function openDatabase(address: string, logger: Logger): Promise<Ope
     url: address,
   });
   if (!isSchema(schema)) {
-    throw new StoreError("failed", `The schema "${schema}" is not lower-case letters, digits and _, at most 40.`);
+    throw new StoreError("failed", `The schema ${JSON.stringify(schema)} is not ${SCHEMA_NAMES}.`);
   }
   const database = await Database.open({ url, connections: 4, timeoutMs: TIMEOUT_MS, prepared: false, logger });
   return { database, schema };
