@@ -77,8 +77,12 @@ function preview(text: string, look: MarkdownLook): readonly string[] {
   return tokens === undefined ? text.replace(/\n$/, "").split("\n") : rendered(tokens, look);
 }
 
-/** Parses a text; undefined for one that is nested so deep that the parser cannot. */
+/** A line with a hundred marks of quotes and lists before its text. */
+const tooDeep = /^(?:[ \t]*(?:>|(?:[-+*]|\d+[.)])[ \t])){100}/m;
+
+/** Parses a text; undefined for one that is nested so deep that the parser is slow or cannot. */
 function lexed(text: string): Token[] | undefined {
+  if (tooDeep.test(text)) return undefined;
   try {
     return marked.lexer(text);
   } catch (error) {
