@@ -13,18 +13,27 @@ function effect(turn, step, value) {
   return value;
 }
 
+/** Another server of the same agent, which gets the sub-tasks. */
+export const remoteAgents = process.env.CHAOS_PEER === undefined ? {} : { peer: process.env.CHAOS_PEER };
+
 /**
  * Streams numbered pieces, every third after a step. Each tells the message, the attempt, the process and its number. `stubborn` goes
- * on though its signal fires, as an agent may.
+ * on though its signal fires, as an agent may; `delegates` has another server do the work.
  */
 export default {
   card: { name: "Chaos", description: "Numbers its pieces.", version: "1.0.0", skills: [] },
   recover: "restart",
   async *execute(turn) {
-    const { pieces, pause, asks, stubborn } = JSON.parse(turn.text);
+    const { pieces, pause, asks, stubborn, delegates } = JSON.parse(turn.text);
     const { messageId } = turn.message;
     const mark = (what, value = "") => `${messageId} ${turn.attempt} ${holder} ${what} ${value}`.trim();
     yield working(mark("begin"));
+    if (delegates && process.env.CHAOS_PEER !== undefined) {
+      const work = { pieces, pause, asks: false, stubborn: false, delegates: false, parent: turn.taskId };
+      yield* turn.delegate("peer", JSON.stringify(work), { name: "sub" });
+      yield completed(mark("done"));
+      return;
+    }
     for (let number = 1; number <= pieces; number++) {
       await new Promise((resolve) => setTimeout(resolve, pause));
       if (turn.signal.aborted && !stubborn) throw turn.signal.reason;

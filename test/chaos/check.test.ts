@@ -65,6 +65,56 @@ function effect(attempt: number, holder = "a", step = "3"): Effect {
   return { task: "t", message: "m", attempt, step, value: `${attempt}-x`, holder, at: 0 };
 }
 
+/** A task whose work another one does, with what it relays of that. */
+function parent(...relayed: readonly JsonObject[]): FinalTask {
+  const events = [status("WORKING", "p 1 p1 begin"), ...relayed, status("COMPLETED", "p 1 p1 done")];
+  return task({ id: "p", context: "p", messages: ["p"], events: numbered(events) });
+}
+
+function relayedPiece(text: string): JsonObject {
+  return { artifactUpdate: { taskId: "p", artifact: { artifactId: "sub.peer/m", parts: [{ text }] } } };
+}
+
+function relayedStatus(text: string, taskId: string): JsonObject {
+  const message = { parts: [{ text }], metadata: { "urn:parley:ext:delegation:v1": { agent: "peer", taskId } } };
+  return { statusUpdate: { taskId: "p", status: { state: "TASK_STATE_WORKING", message } } };
+}
+
+const subPieces = ["m 1 p1 1", "m 1 p1 2", "m 2 p2 1", "m 2 p2 2", "m 2 p2 3 2-x"].map(relayedPiece);
+const relaying = [relayedStatus("m 1 p1 begin", "t"), ...subPieces];
+const sub = (): FinalTask => task({ parent: "p" });
+
+/** A webhook got a generation for a time. */
+function notified(generation: number, begun: number, at: number, more: Partial<Notified> = {}): Noted {
+  const body = generation === 1 ? { task: { id: "t" } } : (log[generation - 2] as JsonObject);
+  const what = { hook: "h", id: `t ${generation}`, generation, begun, status: 204, from: "a", body, ...more };
+  return { ...noted({ kind: "notified", ...what }), at };
+}
+
+type Notified = Extract<Note, { kind: "notified" }>;
+
+/** All that a webhook is to get, one after the other. */
+function allNotified(): Noted[] {
+  return Array.from({ length: 9 }, (_, i) => notified(i + 1, 100 * i, 100 * i + 50));
+}
+
+const hooked = (): Noted => noted({ kind: "hooked", hook: "h", task: "t" });
+
+/** What a failover lost, and when it may have done so. */
+function failedOver(losses: NonNullable<History["losses"]>, tasks: readonly FinalTask[] = [task()]): History {
+  const at = (note: Noted, when: number): Noted => ({ ...note, at: when });
+  const seen = [
+    at(acknowledged("gone"), 1_000),
+    at(noted({ kind: "task", task: "gone", generation: 4, state: "TASK_STATE_COMPLETED", asked: 990 }), 1_010),
+    at(noted({ kind: "missing", task: "gone", where: "two" }), 2_500),
+    at(acknowledged(), 3_000),
+    at(event(9, "r", piece("m 2 p2 other")), 1_020),
+    at(noted({ kind: "task", task: "t", generation: 12, state: "TASK_STATE_WORKING", asked: 1_025 }), 1_030),
+    at(noted({ kind: "task", task: "t", generation: 8, state: "TASK_STATE_WORKING", asked: 2_600 }), 2_610),
+  ];
+  return history({ notes: seen, tasks, losses });
+}
+
 function history(more: Partial<History> = {}): History {
   return { notes: [], effects: [], tasks: [task()], ...more };
 }
@@ -84,11 +134,24 @@ function sound(): History {
       ...[5, 6, 7, 8, 9].map((at) => event(at)),
       shown(9, "COMPLETED"),
       noted({ kind: "failed", call: "GetTask", why: "UNAVAILABLE", where: "one" }),
+      hooked(),
+      ...allNotified(),
+      // One that the sender did not know to be accepted.
+      notified(9, 900, 950),
     ],
+    tasks: [task(), parent(relayedStatus("u 1 p1 begin", "u"), relayedPiece("u 1 p1 1")), other()],
+    leaseMs: 1_000,
     // The first attempt was stopped in its step, and went on with it after its task was taken over.
     effects: [effect(1), effect(2, "b")],
   });
 }
+
+function other(): FinalTask {
+  const events = [status("WORKING", "u 1 p1 begin"), { artifactUpdate: piecesOfOther }, status("COMPLETED")];
+  return task({ id: "u", context: "u", messages: ["u"], parent: "p", events: numbered(events) });
+}
+
+const piecesOfOther = { taskId: "u", artifact: { artifactId: "u", parts: [{ text: "u 1 p1 1" }] } };
 
 const without = (index: number): [number, JsonObject][] => numbered(log).filter((_, i) => i !== index);
 const replaced = (index: number, other: JsonObject): [number, JsonObject][] => numbered(log.with(index, other));
@@ -190,6 +253,58 @@ const planted: readonly (readonly [rule: Rule, what: string, history: () => Hist
     "one is there twice",
     () => history({ tasks: [task({ events: replaced(5, piece("m 2 p2 1")) })] }),
   ],
+  [
+    "delegations are one sub-task",
+    "another one was begun",
+    () => history({ tasks: [parent(...relaying), sub(), task({ id: "u", context: "u", parent: "p" })] }),
+  ],
+  [
+    "delegations are one sub-task",
+    "events of another one are relayed",
+    () => history({ tasks: [parent(...relaying, relayedStatus("x", "u")), sub()] }),
+  ],
+  [
+    "sub-tasks are relayed once",
+    "a piece is missing",
+    () => history({ tasks: [parent(...relaying.slice(0, -1)), sub()] }),
+  ],
+  [
+    "sub-tasks are relayed once",
+    "a piece comes twice",
+    () => history({ tasks: [parent(...relaying.toSpliced(2, 0, relaying[1] as JsonObject)), sub()] }),
+  ],
+  ["sub-tasks are relayed once", "the sub-task is gone", () => history({ tasks: [parent(...relaying)] })],
+  ["webhooks get every event", "one never came", () => history({ notes: [hooked(), ...allNotified().slice(0, -1)] })],
+  [
+    "webhooks get every event",
+    "one was not accepted",
+    () => history({ notes: [hooked(), ...allNotified().with(8, notified(9, 800, 850, { status: 500 }))] }),
+  ],
+  [
+    "webhooks get every event",
+    "one is another than in the log",
+    () => history({ notes: [hooked(), ...allNotified().with(3, notified(4, 300, 350, { body: status("WORKING") }))] }),
+  ],
+  [
+    "webhooks get events in order",
+    "one comes before the one before it",
+    () => history({ notes: [notified(1, 0, 50), notified(3, 100, 150), notified(2, 200, 250)] }),
+  ],
+  [
+    "webhooks get events in order",
+    "one comes while the one before it was refused",
+    () => history({ notes: [notified(1, 0, 50, { status: 500 }), notified(2, 100, 150)] }),
+  ],
+  [
+    "webhooks get events in order",
+    "one comes again under another id",
+    () => history({ notes: [notified(1, 0, 50), notified(1, 100, 150, { id: "u" })] }),
+  ],
+  [
+    "webhooks have one sender",
+    "two send at once",
+    () => history({ notes: [notified(1, 0, 900), notified(1, 500, 600, { from: "b" })], leaseMs: 1_000 }),
+  ],
   ["nothing is stuck", "a task works", () => history({ tasks: [task({ state: "TASK_STATE_WORKING" })] })],
   ["servers agree", "one shows another task", () => history({ tasks: [task({ disagreeing: ["two"] })] })],
   ["answers are sound", "one is wrong", () => history({ notes: [noted({ kind: "wrong", why: "INVALID_ARGUMENT" })] })],
@@ -211,6 +326,28 @@ describe("the checker of chaos", () => {
   it("lets a turn be repeated under the same attempt by another process, as after an orderly restart", () => {
     const events = numbered(interleaved.filter((_, i) => i !== 3));
     expect(check(history({ notes: [acknowledged()], tasks: [task({ events })] }))).toEqual([]);
+  });
+
+  it("lets another process send when the lease of the first may be over, or its network was disturbed", () => {
+    const late = notified(1, 700, 800, { from: "b" });
+    expect(check(history({ notes: [notified(1, 0, 900), late], leaseMs: 1_000 }))).toEqual([]);
+    const disturbed = { ...noted({ kind: "disturbed", address: "b", begun: 0 }), at: 300 };
+    const early = notified(1, 500, 600, { from: "b" });
+    expect(check(history({ notes: [notified(1, 0, 900), early, disturbed], leaseMs: 1_000 }))).toEqual([]);
+  });
+
+  it("lets a failover take back what was acknowledged right before it, where that is the promise", () => {
+    expect(check(failedOver([{ from: 900, to: 2_000 }]))).toEqual([]);
+  });
+
+  it.each<readonly [Rule, NonNullable<History["losses"]>]>([
+    ["acknowledged messages are kept", []],
+    ["acknowledged messages are kept", [{ from: 1_005, to: 2_000 }]],
+    ["events are kept", [{ from: 900, to: 1_015 }]],
+    ["reads do not go back", []],
+    ["a message is one task", []],
+  ])("finds that %s is broken when it was lost outside of %j", (rule, losses) => {
+    expect(check(failedOver(losses)).map((found) => found.rule)).toContain(rule);
   });
 
   it("lets a message be unheard whose task was canceled before", () => {

@@ -1,4 +1,6 @@
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { checkDelegations } from "./check-delegations.js";
+import { checkWebhooks } from "./check-webhooks.js";
+import { canonical, marksOf, stateIn, TERMINAL } from "./marks.js";
 import type { Effect, FinalTask, Noted } from "./records.js";
 
 /** The rules, each of which has a planted violation in check.test.ts. */
@@ -15,6 +17,11 @@ export const rules = [
   "attempts have one holder",
   "steps are not redone",
   "pieces are complete",
+  "delegations are one sub-task",
+  "sub-tasks are relayed once",
+  "webhooks get every event",
+  "webhooks get events in order",
+  "webhooks have one sender",
   "nothing is stuck",
   "servers agree",
   "answers are sound",
@@ -27,30 +34,68 @@ export interface Violation {
   readonly what: string;
 }
 
+/** A time in which a failover may lose what was acknowledged, on the clock of `now`. */
+export interface Loss {
+  readonly from: number;
+  to: number;
+}
+
 /** The records of a run: the clients' notes, the agents' effects and the final tasks. */
 export interface History {
   readonly notes: readonly Noted[];
   readonly effects: readonly Effect[];
   readonly tasks: readonly FinalTask[];
+  /** Failovers of a database whose promise is that they may lose the last seconds. */
+  readonly losses?: readonly Loss[];
+  /** Time after which a silent server loses what it delivers. */
+  readonly leaseMs?: number;
 }
 
-const TERMINAL = /_(COMPLETED|FAILED|CANCELED|REJECTED)$/;
+export type Add = (rule: Rule, what: string) => void;
+export type Tasks = ReadonlyMap<string, FinalTask>;
 
 /** Judges a history. It looks at nothing else, and finds the same in the same history. */
 export function check(history: History): Violation[] {
   const found: Violation[] = [];
   const add = (rule: Rule, what: string): void => void found.push({ rule, what });
   const tasks = new Map(history.tasks.map((task) => [task.id, task]));
-  checkMessages(history, tasks, add);
-  checkSeen(history, tasks, add);
-  checkReads(history.notes, add);
+  const lost = lostOf(history, tasks);
+  checkMessages({ ...history, notes: history.notes.filter((note) => !lost.has(note)) }, tasks, add);
+  checkSeen(history, tasks, lost, add);
+  checkReads(history, add);
   for (const task of history.tasks) checkTask(task, add);
   checkEffects(history, add);
+  checkDelegations(history.tasks, tasks, add);
+  checkWebhooks(history, tasks, add);
   return found;
 }
 
-type Add = (rule: Rule, what: string) => void;
-type Tasks = ReadonlyMap<string, FinalTask>;
+/** What was noted in a time of loss and is not there in the end: it counts as never noted. */
+function lostOf({ notes, losses = [] }: History, tasks: Tasks): ReadonlySet<Noted> {
+  if (losses.length === 0) return new Set();
+  const isIn = ({ at }: Noted): boolean => losses.some(({ from, to }) => at >= from && at <= to);
+  const isThere = (note: Noted): boolean => {
+    if (note.kind !== "acknowledged" && note.kind !== "task" && note.kind !== "event") return true;
+    const task = tasks.get(note.task);
+    if (task === undefined) return false;
+    if (note.kind === "acknowledged") return task.messages.includes(note.message);
+    if (note.generation > task.generation) return false;
+    if (note.kind === "event") {
+      const kept = task.events.find(([generation]) => generation === note.generation)?.[1];
+      return kept !== undefined && canonical(kept) === canonical(note.event);
+    }
+    return !TERMINAL.test(note.state) || (task.state === note.state && task.generation === note.generation);
+  };
+  const lost = new Set(notes.filter((note) => isIn(note) && !isThere(note)));
+  // A task is gone if nothing but what was lost tells of it.
+  const known = new Set(
+    notes.flatMap((note) => ("task" in note && note.kind !== "missing" && !lost.has(note) ? [note.task] : [])),
+  );
+  for (const note of notes) {
+    if (note.kind === "missing" && !tasks.has(note.task) && !known.has(note.task)) lost.add(note);
+  }
+  return lost;
+}
 
 /** Checks that an acknowledged message is in one task, once, and that its turn began unless the task ended first. */
 function checkMessages({ notes, tasks: all }: History, tasks: Tasks, add: Add): void {
@@ -84,7 +129,7 @@ function checkMessages({ notes, tasks: all }: History, tasks: Tasks, add: Add): 
 }
 
 /** Checks that the final tasks have everything that clients saw. */
-function checkSeen({ notes }: History, tasks: Tasks, add: Add): void {
+function checkSeen({ notes }: History, tasks: Tasks, lost: ReadonlySet<Noted>, add: Add): void {
   const finals = new Map([...tasks].map(([id, { events }]) => [id, new Map(events)]));
   const places = new Map<string, number>();
   const shown = new Map<string, string>();
@@ -92,6 +137,10 @@ function checkSeen({ notes }: History, tasks: Tasks, add: Add): void {
     if (note.kind !== "task" && note.kind !== "event") continue;
     const { task: id, generation } = note;
     const place = `${id} at ${generation}`;
+    if (lost.has(note)) {
+      if (note.reader !== undefined) places.set(note.reader, generation);
+      continue;
+    }
     const final = tasks.get(id);
     if (final === undefined) {
       add("events are kept", `${place} was shown to ${note.client}, and there is no such task`);
@@ -131,7 +180,7 @@ function checkSeen({ notes }: History, tasks: Tasks, add: Add): void {
 }
 
 /** Checks that a call shows no generation older than one that its client saw before the call. */
-function checkReads(notes: readonly Noted[], add: Add): void {
+function checkReads({ notes, losses = [] }: History, add: Add): void {
   const seen = new Map<string, { generation: number; at: number }[]>();
   for (const note of notes) {
     if (note.kind !== "task" && note.kind !== "event") continue;
@@ -144,7 +193,9 @@ function checkReads(notes: readonly Noted[], add: Add): void {
         add("reads do not go back", `${note.client} was shown ${note.generation} of ${note.task} after ${newest}`);
       }
     }
-    before.push({ generation: note.generation, at: note.at });
+    // What a failover may have lost does not bind later answers.
+    const mayBeLost = losses.some(({ from, to }) => note.at >= from && note.at <= to);
+    if (!mayBeLost) before.push({ generation: note.generation, at: note.at });
   }
 }
 
@@ -220,46 +271,4 @@ function checkEffects({ effects, tasks }: History, add: Add): void {
     if (known.includes(holder)) add("attempts have one holder", `${run} was run by ${known} and ${holder} again`);
     known.push(holder);
   }
-}
-
-/** The agent's text in an event: its message, attempt, place and result of a step. */
-interface Mark {
-  readonly message: string;
-  readonly attempt: number;
-  readonly holder: string;
-  readonly what: string;
-  readonly value: string;
-}
-
-function marksOf({ events }: FinalTask): Mark[] {
-  return events.flatMap(([, event]) => {
-    const [message = "", attempt = "", holder = "", what = "", value = ""] = textIn(event).split(" ");
-    return what === "" ? [] : [{ message, attempt: Number(attempt), holder, what, value }];
-  });
-}
-
-function textIn(event: JsonObject): string {
-  const { statusUpdate, artifactUpdate } = event as {
-    statusUpdate?: { status?: { message?: Texts } };
-    artifactUpdate?: { artifact?: Texts };
-  };
-  return (statusUpdate?.status?.message ?? artifactUpdate?.artifact)?.parts?.[0]?.text ?? "";
-}
-
-interface Texts {
-  readonly parts?: readonly { readonly text?: string }[];
-}
-
-function stateIn(event: JsonObject): string {
-  const { statusUpdate } = event as { statusUpdate?: { status?: { state?: string } } };
-  return statusUpdate?.status?.state ?? "";
-}
-
-/** The same text for the same value, whatever the order of its members. */
-function canonical(value: JsonValue): string {
-  return JSON.stringify(value, (_, inner: JsonValue) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
 }

@@ -3,6 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { generationIn, isFinal, resuming, stateOf } from "../e2e/support/story.js";
 import type { CallOptions, Driver, OpenStream, Reply, StreamItem } from "../support/driver.js";
 import type { Binding } from "../support/drivers.js";
+import type { Hooks } from "./hooks.js";
 import { type Notebook, now } from "./records.js";
 import type { Replica } from "./replica.js";
 import type { Chance } from "./schedule.js";
@@ -22,8 +23,24 @@ const NOT_FOUND = /NOT_FOUND/;
 interface Order {
   readonly name: string;
   readonly asks: boolean;
-  readonly work: { readonly pieces: number; readonly pause: number; readonly stubborn: boolean };
+  readonly work: {
+    readonly pieces: number;
+    readonly pause: number;
+    readonly stubborn: boolean;
+    readonly delegates: boolean;
+  };
+  /** True for a webhook that gets its events. */
+  readonly isHooked: boolean;
   readonly mode: "stream" | "wait" | "return";
+}
+
+interface ClientTools {
+  readonly chance: Chance;
+  readonly book: Notebook;
+  /** Fires when there is no time left. */
+  readonly over: AbortSignal;
+  /** Receiver of notifications. Undefined to ask for none. */
+  readonly hooks?: Hooks | undefined;
 }
 
 /** The position of a reader in a task. */
@@ -42,20 +59,20 @@ export class Client {
   readonly #drivers: Map<Replica, Driver> = new Map();
   /** Aborted when there is no time left: all calls end. */
   readonly #over: AbortSignal;
+  readonly #hooks: Hooks | undefined;
+  /** Tasks that a server did not know. */
+  readonly #gone: Set<string> = new Set();
   #orders = 0;
   #readers = 0;
 
-  constructor(
-    binding: Binding,
-    replicas: readonly Replica[],
-    { chance, book, over }: { readonly chance: Chance; readonly book: Notebook; readonly over: AbortSignal },
-  ) {
+  constructor(binding: Binding, replicas: readonly Replica[], { chance, book, over, hooks }: ClientTools) {
     this.#name = book.client;
     this.#binding = binding;
     this.#replicas = replicas;
     this.#chance = chance;
     this.#book = book;
     this.#over = over;
+    this.#hooks = hooks;
   }
 
   /** Has tasks done until there are to be no more; then ends what it has begun. */
@@ -66,8 +83,8 @@ export class Client {
 
   /** Has a short task done by one server, however often that has to be asked. */
   async probe(replica: Replica): Promise<void> {
-    const work = { pieces: 1, pause: 0, stubborn: false };
-    await this.#send(this.#order({ asks: false, mode: "wait", work }), undefined, () => replica);
+    const work = { pieces: 1, pause: 0, stubborn: false, delegates: false };
+    await this.#send(this.#order({ asks: false, mode: "wait", work, isHooked: false }), undefined, () => replica);
   }
 
   async close(): Promise<void> {
@@ -79,11 +96,16 @@ export class Client {
     const chance = this.#chance;
     // Some work for longer than a lease, so that others take it over while its first holder is stopped.
     const [most, slowest] = chance.is(0.25) ? [40, 250] : [12, 150];
+    const delegates = chance.is(0.15);
     return {
       name: `${this.#name}/${++this.#orders}`,
-      asks: chance.is(0.3),
+      asks: chance.is(0.3) && !delegates,
       mode: chance.pick(["stream", "stream", "wait", "return"] as const),
-      work: { pieces: chance.between(1, most), pause: chance.between(10, slowest), stubborn: chance.is(0.3) },
+      work: {
+        ...{ pieces: chance.between(1, most), pause: chance.between(10, slowest) },
+        ...{ stubborn: chance.is(0.3), delegates },
+      },
+      isHooked: this.#hooks !== undefined && chance.is(0.25),
       ...fixed,
     };
   }
@@ -96,10 +118,14 @@ export class Client {
     if (this.#chance.is(0.15)) beside.push(this.#cancel(task, this.#chance.between(0, 1_500)));
     if (this.#chance.is(0.2)) beside.push(this.#list(order, task));
     if (this.#chance.is(0.2)) beside.push(this.#send({ ...order, mode: "return" }, undefined));
-    const place: Place = { generation: 1, state: "" };
-    await (this.#chance.is(0.7) ? this.#follow(task, place) : this.#poll(task, place));
-    // A question is answered by the one who asked for the task, and the answer is followed by every reader.
-    if (/INPUT_REQUIRED/.test(place.state)) await this.#answer(order, task, place);
+    // A failover may take back what was seen, and the answer: then the task is read from its beginning again.
+    for (let state = ""; !isFinal(state) && !this.#gone.has(task); ) {
+      const place: Place = { generation: 1, state: "" };
+      await (this.#chance.is(0.7) ? this.#follow(task, place) : this.#poll(task, place));
+      // A question is answered by the one who asked for the task, and the answer is followed by every reader.
+      if (/INPUT_REQUIRED/.test(place.state)) await this.#answer(order, task, place);
+      state = place.state;
+    }
     await Promise.all(beside);
   }
 
@@ -119,9 +145,12 @@ export class Client {
       parts: [{ text: JSON.stringify({ ...work, asks }) }],
       ...(task === undefined ? { contextId: name } : { taskId: task }),
     };
+    const hook = order.isHooked && task === undefined ? this.#hooks : undefined;
+    const configuration = hook && { taskPushNotificationConfig: { url: hook.urlOf(name) } };
     const acknowledged = (found: JsonObject, asked: number): string => {
       const id = String(found.id);
       book.note({ kind: "acknowledged", message: name, task: id });
+      hook?.expect(name, id);
       this.#saw(found, asked);
       return id;
     };
@@ -130,24 +159,27 @@ export class Client {
       const asked = now();
       if (mode === "stream") {
         const place: Place = { generation: 0, state: "" };
-        const id = await this.#read("SendStreamingMessage", { message }, { replica, place, key: name, acknowledged });
+        const request = { message, ...(configuration && { configuration }) };
+        const id = await this.#read("SendStreamingMessage", request, { replica, place, key: name, acknowledged });
         if (id === "refused") return undefined;
         if (id !== undefined) return id;
       } else {
-        const request = { message, configuration: { returnImmediately: mode === "return", historyLength: 0 } };
+        const how = { ...configuration, returnImmediately: mode === "return", historyLength: 0 };
+        const request = { message, configuration: how };
         const reply = await this.#call(replica, "SendMessage", request, { "Idempotency-Key": name });
         const found = reply?.message?.task as JsonObject | undefined;
         if (found !== undefined) return acknowledged(found, asked);
-        if (reply?.error !== undefined && this.#isRefused(reply, name)) return undefined;
+        if (reply?.error !== undefined && this.#isRefused(reply, name, task)) return undefined;
       }
       await this.#rest();
     }
   }
 
-  #isRefused({ error }: Reply, message: string): boolean {
+  #isRefused({ error }: Reply, message: string, task: string | undefined): boolean {
     const why = `${error?.status} ${error?.reason} ${error?.message}`;
     if (!FINAL_ANSWER.test(why) && !NOT_FOUND.test(why)) return false;
-    if (/KEY_REUSED|INVALID_ARGUMENT|NOT_FOUND/.test(why))
+    if (task !== undefined && NOT_FOUND.test(why)) this.#missing(task, `the answer to ${message}`);
+    else if (/KEY_REUSED|INVALID_ARGUMENT|NOT_FOUND/.test(why))
       this.#book.note({ kind: "wrong", why: `${message}: ${why}` });
     this.#book.note({ kind: "refused", message, why });
     return true;
@@ -157,14 +189,18 @@ export class Client {
   async #follow(task: string, place: Place): Promise<void> {
     const reader = `${this.#name}#${++this.#readers}`;
     const begun = place.generation;
-    for (let streams = 0; !this.#rests(place, begun); streams++) {
+    for (let streams = 0; !this.#rests(place, begun) && !this.#gone.has(task); streams++) {
       if (streams > 0) this.#book.note({ kind: "resumed", reader });
       const outcome = await this.#read("SubscribeToTask", { id: task }, { replica: this.#somewhere(), place, reader });
       if (this.#rests(place, begun)) return;
       // A stream that resumes at the end of a task brings no event.
       if (outcome === "refused" || streams % 4 === 3) {
         const now = await this.#get(task);
-        if (now !== undefined && isFinal(stateOf(now)) && generationIn(now) === place.generation) return;
+        if (now !== undefined && isFinal(stateOf(now)) && generationIn(now) === place.generation) {
+          place.state = stateOf(now);
+          return;
+        }
+        if (now !== undefined && generationIn(now) < place.generation) return;
       }
       await this.#rest();
     }
@@ -216,8 +252,11 @@ export class Client {
       const isRefusal = "error" in item && (FINAL_ANSWER.test(why) || NOT_FOUND.test(why));
       if (!isRefusal) this.#failed(rpc, why, replica);
       if (!isRefusal || task !== undefined) return task;
-      if (key !== undefined) return this.#isRefused({ error: item.error, headers: {} }, key) ? "refused" : undefined;
-      if (NOT_FOUND.test(why)) this.#book.note({ kind: "missing", task: String(request.id), where: replica.name });
+      if (key !== undefined) {
+        const { taskId } = request.message as { taskId?: string };
+        return this.#isRefused({ error: item.error, headers: {} }, key, taskId) ? "refused" : undefined;
+      }
+      if (NOT_FOUND.test(why)) this.#missing(String(request.id), replica.name);
       return "refused";
     }
   }
@@ -242,8 +281,9 @@ export class Client {
   /** Asks for a task by long polls until it rests. */
   async #poll(task: string, place: Place): Promise<void> {
     const begun = place.generation;
-    while (!this.#rests(place, begun)) {
-      const found = await this.#get(task, { "Parley-After-Generation": `${place.generation}`, "Parley-Wait": "3" });
+    while (!this.#rests(place, begun) && !this.#gone.has(task)) {
+      const waiting = { "Parley-After-Generation": `${place.generation}`, "Parley-Wait": "3" };
+      const found = (await this.#get(task, waiting)) ?? (await this.#get(task));
       if (found === undefined) await this.#rest();
       else [place.generation, place.state] = [generationIn(found), stateOf(found)];
     }
@@ -254,19 +294,23 @@ export class Client {
     const asked = now();
     const reply = await this.#call(replica, "GetTask", { id, historyLength: 0 }, headers);
     if (reply?.message !== undefined) this.#saw(reply.message, asked);
-    else if (NOT_FOUND.test(`${reply?.error?.status} ${reply?.error?.reason}`)) {
-      this.#book.note({ kind: "missing", task: id, where: replica.name });
-    }
+    else if (NOT_FOUND.test(`${reply?.error?.status} ${reply?.error?.reason}`)) this.#missing(id, replica.name);
     return reply?.message;
+  }
+
+  #missing(task: string, where: string): void {
+    this.#book.note({ kind: "missing", task, where });
+    this.#gone.add(task);
   }
 
   async #cancel(id: string, afterMs: number): Promise<void> {
     await sleep(afterMs);
-    for (;;) {
+    while (!this.#gone.has(id)) {
       const asked = now();
       const reply = await this.#call(this.#somewhere(), "CancelTask", { id });
       const why = `${reply?.error?.status} ${reply?.error?.reason}`;
       if (reply?.message !== undefined) this.#saw(reply.message, asked);
+      if (NOT_FOUND.test(why)) this.#missing(id, "the answer to a cancel");
       if (reply?.message !== undefined || FINAL_ANSWER.test(why)) {
         this.#book.note({ kind: "canceled", task: id, done: reply?.message !== undefined });
         return;
@@ -283,7 +327,7 @@ export class Client {
       const tasks = reply?.message && ((reply.message.tasks ?? []) as JsonObject[]);
       if (tasks !== undefined) {
         if (tasks.length > 1) this.#book.note({ kind: "wrong", why: `${name} has ${tasks.length} tasks` });
-        if (tasks[0]?.id !== task) this.#book.note({ kind: "missing", task, where: `the list of ${replica.name}` });
+        if (tasks[0]?.id !== task) this.#missing(task, `the list of ${replica.name}`);
         return;
       }
       await this.#rest();

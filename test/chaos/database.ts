@@ -4,6 +4,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { Disk } from "./disk.js";
 import { DATABASE, type Host } from "./network.js";
+import { tryKill } from "./processes.js";
 
 /** Connections that the server takes. */
 const MAX_CONNECTIONS = 60;
@@ -209,13 +210,5 @@ function parentOf(pid: number): number | undefined {
     return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1]);
   } catch {
     return undefined;
-  }
-}
-
-function tryKill(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has ended meanwhile.
   }
 }

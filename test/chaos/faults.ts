@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "./database.js";
 import type { NatsProcess } from "./nats.js";
 import { addressOf, CLIENTS, DATABASE, type Host, SIGNALS, type Way } from "./network.js";
+import type { Cluster } from "./patroni.js";
 import type { Replica } from "./replica.js";
 import type { Planned } from "./schedule.js";
 
@@ -12,6 +13,8 @@ export interface World {
   /** The replicas' hosts, and the database's. */
   readonly hosts?: { readonly replicas: readonly Host[]; readonly database: Host } | undefined;
   readonly database?: Database | undefined;
+  /** A database that others manage. */
+  readonly cluster?: Cluster | undefined;
   readonly signals?: NatsProcess | undefined;
   /** True if the replicas' clocks can be changed. */
   readonly clocks: boolean;
@@ -40,7 +43,12 @@ const noDatabase = ({ database }: World): string | undefined =>
   database === undefined ? "needs PostgreSQL" : undefined;
 const noSignals = ({ signals }: World): string | undefined =>
   signals === undefined ? "needs a `nats-server` (PARLEY_CHAOS_NATS)" : undefined;
-const noDatabaseLink = (world: World): string | undefined => noDatabase(world) ?? noNetwork(world);
+const noCluster = ({ cluster }: World): string | undefined =>
+  cluster === undefined ? "needs Patroni (PARLEY_CHAOS_STORE=patroni)" : undefined;
+const noWorkers = ({ replicas }: World): string | undefined =>
+  replicas.some(({ hasWorkers }) => hasWorkers) ? undefined : "needs a replica of several processes";
+const noDatabaseLink = (world: World): string | undefined =>
+  (world.cluster === undefined ? noDatabase(world) : undefined) ?? noNetwork(world);
 const noDisk = (world: World): string | undefined =>
   world.disk !== undefined || (world.hosts !== undefined && world.database !== undefined)
     ? undefined
@@ -51,6 +59,8 @@ const wayOf = ({ form }: Planned): Way => ways[form % ways.length] as Way;
 const one = ({ replicas }: World, { replica }: Planned): Replica => replicas[replica] as Replica;
 const hostOf = ({ hosts }: World, { replica }: Planned): Host => hosts?.replicas[replica] as Host;
 const theDatabase = ({ database }: World): Database => database as Database;
+const theCluster = ({ cluster }: World): Cluster => cluster as Cluster;
+const theWorkers = ({ replicas }: World): Replica => replicas.find(({ hasWorkers }) => hasWorkers) as Replica;
 
 /** A fault of the link between a replica and others; all links of the replica are whole again in the end. */
 function link(
@@ -133,6 +143,37 @@ export const faults: Readonly<Record<string, Fault>> = {
     begin({ replicas }) {
       for (const replica of replicas) replica.signal("SIGSTOP");
       return () => replicas.forEach((replica) => void replica.signal("SIGCONT"));
+    },
+  },
+  "worker killed": {
+    title: "a process of several of a replica (`--workers`) killed (kill -9)",
+    area: "process",
+    longestMs: 500,
+    lacks: noWorkers,
+    begin(world, { form }) {
+      theWorkers(world).signalWorker(form, "SIGKILL");
+      return () => {};
+    },
+  },
+  "worker stopped": {
+    title: "a process of several of a replica stopped for longer than its lease",
+    area: "process",
+    longestMs: 6_000,
+    lacks: noWorkers,
+    async begin(world, { form }) {
+      const goOn = theWorkers(world).signalWorker(form, "SIGSTOP");
+      await sleep(world.leaseMs);
+      return goOn;
+    },
+  },
+  "workers replaced": {
+    title: "all processes of a replica replaced in turn (SIGUSR2)",
+    area: "process",
+    longestMs: 5_000,
+    lacks: noWorkers,
+    begin(world) {
+      theWorkers(world).replaceWorkers();
+      return () => {};
     },
   },
   "cut database": link(
@@ -241,11 +282,35 @@ export const faults: Readonly<Record<string, Fault>> = {
     },
   },
   failover: {
-    title: "failover to a standby",
+    title: "the primary and its Patroni killed (kill -9), a standby promoted",
     area: "database",
-    longestMs: 5_000,
-    lacks: () => "is a test of its own (test/interop)",
-    begin: () => () => {},
+    longestMs: 12_000,
+    lacks: noCluster,
+    begin: (world) => theCluster(world).kill(),
+  },
+  switchover: {
+    title: "the primary changed in order (`patronictl switchover`)",
+    area: "database",
+    longestMs: 100,
+    lacks: noCluster,
+    async begin(world) {
+      await theCluster(world).switchOver();
+      return () => {};
+    },
+  },
+  "manager stopped": {
+    title: "the Patroni of the primary stopped until its key expires",
+    area: "database",
+    longestMs: 12_000,
+    lacks: noCluster,
+    begin: (world) => theCluster(world).stopManager(),
+  },
+  "etcd stopped": {
+    title: "etcd stopped, so that no server may be the primary",
+    area: "database",
+    longestMs: 10_000,
+    lacks: noCluster,
+    begin: (world) => theCluster(world).stopEtcd(),
   },
   "signals killed": {
     title: "the NATS server killed and started again",

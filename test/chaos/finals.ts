@@ -32,13 +32,16 @@ async function readOne(
   const task = shown[turn % shown.length] as JsonObject;
   const texts = shown.map((one) => JSON.stringify(one));
   const log = await patiently(() => logOf(drivers[turn % drivers.length] as Driver, id));
-  const history = (task.history ?? []) as { role: string; messageId: string }[];
+  const history = (task.history ?? []) as { role: string; messageId: string; parts: { text?: string }[] }[];
+  const asked = history.filter(({ role }) => role === "ROLE_USER");
+  const { parent } = JSON.parse(asked[0]?.parts[0]?.text ?? "{}") as { parent?: string };
   return {
     id,
+    ...(parent !== undefined && { parent }),
     context: String(task.contextId),
     state: stateOf(task),
     generation: generationIn(task),
-    messages: history.filter(({ role }) => role === "ROLE_USER").map(({ messageId }) => messageId),
+    messages: asked.map(({ messageId }) => messageId),
     events: [...log.events],
     // One that is not over goes on between two reads.
     disagreeing: isFinal(stateOf(task))

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../e2e/support/server-process.js";
 import { type Fault, faults, type World } from "./faults.js";
-import { now } from "./records.js";
+import { addressOf } from "./network.js";
+import { type Notebook, now } from "./records.js";
 import { type Planned, type Step, schedule } from "./schedule.js";
 
 /** Time within which every replica has to work again after a fault, in milliseconds. */
@@ -21,6 +22,8 @@ interface Tools {
   readonly log: (line: string) => void;
   /** Resolves when every replica has done work. */
   readonly works: () => Promise<void>;
+  /** Gets notes of disturbed networks. */
+  readonly book: Notebook;
 }
 
 /** Lets the faults of a seed happen in a world, one step after the other. */
@@ -32,6 +35,7 @@ export class Nemesis {
   readonly #seed: number;
   readonly #log: (line: string) => void;
   readonly #works: () => Promise<void>;
+  readonly #book: Notebook;
 
   /** @param only the kinds to try; all of them if there are none */
   constructor(world: World, seed: number, tools: Tools, only: readonly string[] = []) {
@@ -39,20 +43,23 @@ export class Nemesis {
     this.#seed = seed;
     this.#log = tools.log;
     this.#works = tools.works;
+    this.#book = tools.book;
     for (const [name, fault] of Object.entries(faults)) {
       const why = only.length > 0 && !only.includes(name) ? "not asked for" : fault.lacks(world);
       if (why !== undefined) this.skipped.set(name, why);
     }
   }
 
-  /** Begins no step after a time on the clock of `now`. */
+  /** Begins no step after a time on the clock of `now`; without one it ends when each kind came once. */
   async run(until: number): Promise<void> {
+    const kinds = Object.keys(faults).length - this.skipped.size;
     for (const step of schedule(this.#seed, Object.keys(faults), this.#world.replicas.length)) {
       const possible = step.faults.filter(({ name }) => !this.skipped.has(name));
       // A skipped fault takes no time.
       if (possible.length === 0) continue;
       await sleep(step.restMs);
-      if (now() >= until) return;
+      const isAll = new Set(this.injected.map(({ name }) => name)).size === kinds;
+      if (now() >= until || (until === Number.POSITIVE_INFINITY && isAll)) return;
       await this.#step({ ...step, faults: apart(possible) });
     }
   }
@@ -79,6 +86,8 @@ export class Nemesis {
     const end = await fault.begin(this.#world, planned);
     await sleep(planned.share * fault.longestMs);
     await end();
+    if (fault.area === "link")
+      this.#book.note({ kind: "disturbed", address: addressOf(planned.replica), begun: begin });
     return now() - begin;
   }
 }

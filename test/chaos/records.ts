@@ -34,6 +34,22 @@ export type Note =
   | { readonly kind: "canceled"; readonly task: string; readonly done: boolean }
   /** A call failed in a way that leaves open whether it was done. */
   | { readonly kind: "failed"; readonly call: string; readonly why: string; readonly where: string }
+  /** A task whose events a webhook is to get, from the first on. */
+  | { readonly kind: "hooked"; readonly hook: string; readonly task: string }
+  /** A webhook got a notification, and answered it when this was noted; 0 stands for a connection that broke before. */
+  | {
+      readonly kind: "notified";
+      readonly hook: string;
+      readonly id: string;
+      readonly generation: number;
+      readonly begun: number;
+      readonly status: number;
+      /** Address of the sender. */
+      readonly from: string;
+      readonly body: JsonObject;
+    }
+  /** The network of a replica was disturbed until now: what it sent before may have arrived late. */
+  | { readonly kind: "disturbed"; readonly address: string; readonly begun: number }
   /** Something that no answer of a server may be. */
   | { readonly kind: "wrong"; readonly why: string };
 
@@ -59,6 +75,8 @@ export interface FinalTask {
   readonly context: string;
   readonly state: string;
   readonly generation: number;
+  /** The task that it is a sub-task of. */
+  readonly parent?: string;
   /** The ids of its clients' messages, in the order of the log. */
   readonly messages: readonly string[];
   /** Its events after the first generation. */

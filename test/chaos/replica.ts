@@ -3,7 +3,9 @@ import { createWriteStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { root } from "../e2e/support/build.js";
+import { childrenOf } from "../e2e/support/workers.js";
 import type { Address } from "../support/driver.js";
+import { tryKill } from "./processes.js";
 
 /** Options of a replica. */
 export interface Launch {
@@ -66,8 +68,33 @@ export class Replica implements Address {
     });
   }
 
-  signal(name: NodeJS.Signals): void {
+  /** True if it has several processes. */
+  get hasWorkers(): boolean {
+    return this.#launch.flags.includes("--workers");
+  }
+
+  /** Stops all of its processes, or lets them go on. */
+  signal(name: "SIGSTOP" | "SIGCONT"): void {
     this.#child?.kill(name);
+    for (const pid of this.#workers()) tryKill(pid, name);
+  }
+
+  /** Signals one of its workers. Returns what lets it go on. */
+  signalWorker(which: number, name: "SIGSTOP" | "SIGKILL"): () => void {
+    const workers = this.#workers();
+    const worker = workers[which % workers.length];
+    if (worker !== undefined) tryKill(worker, name);
+    return () => worker !== undefined && tryKill(worker, "SIGCONT");
+  }
+
+  /** Has its workers replaced by new ones. */
+  replaceWorkers(): void {
+    this.#child?.kill("SIGUSR2");
+  }
+
+  #workers(): number[] {
+    const pid = this.#child?.pid;
+    return pid === undefined || !this.hasWorkers ? [] : childrenOf(pid);
   }
 
   /** Ends it and keeps it down. */

@@ -1,7 +1,7 @@
 import type { Violation } from "./check.js";
 import { faults } from "./faults.js";
 import type { Injected, Nemesis } from "./nemesis.js";
-import type { Noted } from "./records.js";
+import type { FinalTask, Noted } from "./records.js";
 import type { Replica } from "./replica.js";
 
 /** The results of a run. */
@@ -11,17 +11,17 @@ export interface Results {
   readonly seconds: number;
   readonly nemesis: Pick<Nemesis, "injected" | "skipped">;
   readonly notes: readonly Noted[];
-  readonly tasks: number;
+  readonly tasks: readonly FinalTask[];
   readonly settledMs: number;
   readonly replicas: readonly Pick<Replica, "name" | "ends">[];
   readonly violations: readonly Violation[];
 }
 
 /** Numbers of a run by their names. */
-export function countsOf({ notes, tasks }: Results): Readonly<Record<string, number>> {
+export function countsOf({ notes, tasks }: Pick<Results, "notes" | "tasks">): Readonly<Record<string, number>> {
   const count = (kind: Noted["kind"]): number => notes.filter((note) => note.kind === kind).length;
   return {
-    tasks,
+    tasks: tasks.length,
     "messages acknowledged": new Set(notes.flatMap((note) => (note.kind === "acknowledged" ? [note.message] : [])))
       .size,
     "events seen": count("event"),
@@ -29,6 +29,9 @@ export function countsOf({ notes, tasks }: Results): Readonly<Record<string, num
     "streams resumed": count("resumed"),
     "cancels answered": count("canceled"),
     "calls failed and repeated": count("failed"),
+    webhooks: count("hooked"),
+    notifications: count("notified"),
+    "sub-tasks": tasks.filter(({ parent }) => parent !== undefined).length,
   };
 }
 

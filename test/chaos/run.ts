@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -8,11 +8,13 @@ import { bindings } from "../support/drivers.js";
 import { check } from "./check.js";
 import { Client } from "./clients.js";
 import { readFinals } from "./finals.js";
+import { Hooks } from "./hooks.js";
 import { Nemesis } from "./nemesis.js";
+import { CLIENTS } from "./network.js";
 import { type Effect, linesOf, Notebook, type Noted, now } from "./records.js";
 import { failuresOf, type Results, reportOf } from "./report.js";
 import { Chance } from "./schedule.js";
-import { endWorld, makeWorld } from "./world.js";
+import { endWorld, isApart, LEASE_MS, makeWorld } from "./world.js";
 
 /** Time within which every task has to end after the last fault, in milliseconds. */
 const SETTLE_MS = 60_000;
@@ -21,7 +23,8 @@ const SETTLE_MS = 60_000;
 async function main(): Promise<number> {
   const { PARLEY_CHAOS_SEED, PARLEY_CHAOS_MINUTES = "1", PARLEY_CHAOS_STORE = "postgres" } = process.env;
   const seed = PARLEY_CHAOS_SEED === undefined ? Date.now() % 1_000_000 : Number(PARLEY_CHAOS_SEED);
-  const minutes = Number(PARLEY_CHAOS_MINUTES);
+  // `once` has each kind of fault once, however long that takes.
+  const minutes = PARLEY_CHAOS_MINUTES === "once" ? Number.POSITIVE_INFINITY : Number(PARLEY_CHAOS_MINUTES);
   const folder = join(root, ".cache", "chaos", `${PARLEY_CHAOS_STORE}-${seed}`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -29,9 +32,11 @@ async function main(): Promise<number> {
   const effects = join(folder, "effects.jsonl");
   writeFileSync(effects, "");
   say(`PARLEY_CHAOS_SEED=${seed} PARLEY_CHAOS_MINUTES=${minutes} PARLEY_CHAOS_STORE=${PARLEY_CHAOS_STORE}`);
-  const world = await makeWorld(PARLEY_CHAOS_STORE, { folder, effects, minutes });
+  // After an asynchronous failover a webhook may get another event under the id of a lost one.
+  const hooks = PARLEY_CHAOS_STORE === "patroni-async" ? undefined : await startHooks(seed, folder);
+  const world = await makeWorld({ store: PARLEY_CHAOS_STORE, folder, effects, minutes, hooks });
   try {
-    const results = await run(seed, minutes, world, { folder, effects });
+    const results = await run(seed, minutes, world, { folder, effects, hooks });
     const report = reportOf({ ...results, store: PARLEY_CHAOS_STORE, seed });
     writeFileSync(join(folder, "report.md"), report);
     say(report);
@@ -40,18 +45,24 @@ async function main(): Promise<number> {
     return results.violations.length === 0 ? 0 : 1;
   } finally {
     await endWorld(world);
+    await hooks?.close();
   }
 }
 
-type Files = { readonly folder: string; readonly effects: string };
+function startHooks(seed: number, folder: string): Promise<Hooks> {
+  const book = new Notebook(join(folder, "webhooks.jsonl"), "webhooks");
+  return Hooks.start(isApart ? CLIENTS : "127.0.0.1", { chance: new Chance(seed + 50), book, leaseMs: LEASE_MS });
+}
+
+type Files = { readonly folder: string; readonly effects: string; readonly hooks: Hooks | undefined };
 type Made = Awaited<ReturnType<typeof makeWorld>>;
 
-async function run(seed: number, minutes: number, world: Made, { folder, effects }: Files) {
-  const { replicas } = world;
+async function run(seed: number, minutes: number, world: Made, { folder, effects, hooks }: Files) {
+  const { replicas, cluster, leaseMs } = world;
   const over = new AbortController();
   const client = (name: string, at: number): Client => {
     const around = { chance: new Chance(seed + at), book: new Notebook(join(folder, `${name}.jsonl`), name) };
-    return new Client(bindings[at % bindings.length] as never, replicas, { ...around, over: over.signal });
+    return new Client(bindings[at % bindings.length] as never, replicas, { ...around, over: over.signal, hooks });
   };
   const probes = replicas.map((_, at) => client(`probe-${at}`, at + 3));
   const works = async (): Promise<void> => {
@@ -59,6 +70,8 @@ async function run(seed: number, minutes: number, world: Made, { folder, effects
   };
   await works();
   say("all replicas work");
+  const promise = promiseOf(world);
+  if (promise !== undefined) say(`The replicas say: ${promise}`);
   const only = (process.env.PARLEY_CHAOS_FAULTS ?? "").split(",").filter((name) => name !== "");
   const begin = now();
   let isLast = false;
@@ -66,7 +79,8 @@ async function run(seed: number, minutes: number, world: Made, { folder, effects
     return client(`${bindings[at % bindings.length]?.name}-${at}`, 100 + at);
   });
   const running = Promise.allSettled(clients.map((one) => one.run(() => isLast)));
-  const nemesis = new Nemesis(world, seed, { log: say, works }, only);
+  const events = new Notebook(join(folder, "faults.jsonl"), "faults");
+  const nemesis = new Nemesis(world, seed, { log: say, works, book: events }, only);
   await nemesis.run(begin + minutes * 60_000);
   const healed = now();
   isLast = true;
@@ -75,23 +89,34 @@ async function run(seed: number, minutes: number, world: Made, { folder, effects
   clearTimeout(late);
   const settledMs = now() - healed;
   for (const one of ended) if (one.status === "rejected") say(`a client: ${one.reason}`);
-  await Promise.all([...probes, ...clients].map((one) => one.close().catch(() => {})));
+  await hooks?.settled(SETTLE_MS);
+  await Promise.all([...probes, ...clients, events].map((one) => one.close().catch(() => {})));
   // Tasks whose client had no time left have it now, to see whether they were stuck or slow.
   if (over.signal.aborted) await sleep(1_000);
   const tasks = await readFinals(replicas);
+  await hooks?.close();
   const files = readdirSync(folder).filter((name) => name.endsWith(".jsonl") && name !== "effects.jsonl");
   const notes = files.flatMap((name) => linesOf<Noted>(join(folder, name)));
+  const losses = promise === undefined || promise.includes("the loss of one machine") ? [] : (cluster?.losses ?? []);
   const violations = [
-    ...check({ notes, effects: linesOf<Effect>(effects), tasks }),
+    ...check({ notes, effects: linesOf<Effect>(effects), tasks, leaseMs, losses }),
     ...ended.flatMap((one) =>
       one.status === "rejected" ? [{ rule: "nothing is stuck" as const, what: `a client: ${one.reason}` }] : [],
     ),
   ];
   const seconds = (healed - begin) / 1_000;
-  return { seconds, nemesis, notes, tasks: tasks.length, settledMs, replicas, violations } satisfies Omit<
-    Results,
-    "seed" | "store"
-  >;
+  return { seconds, nemesis, notes, tasks, settledMs, replicas, violations } satisfies Omit<Results, "seed" | "store">;
+}
+
+/** What the replicas of a cluster print about the database: the promise that is checked. */
+function promiseOf({ cluster, replicas, logs }: Made): string | undefined {
+  if (cluster === undefined) return undefined;
+  const promises = replicas.map(({ name }) => {
+    return /An append survives [^(]*/.exec(readFileSync(join(logs, `${name}.log`), "utf8"))?.[0].trim();
+  });
+  const [first] = promises;
+  if (first === undefined || promises.some((other) => other !== first)) throw new Error(`They say ${promises}.`);
+  return first;
 }
 
 function say(line: string): void {
@@ -111,7 +136,9 @@ function isolated(): number | undefined {
     say(`There are no network namespaces here: ${tries.error?.message ?? tries.stderr.toString().trim()}`);
     return undefined;
   }
-  const command = [process.execPath, ...process.execArgv, fileURLToPath(import.meta.url)];
+  // The first process of a space of processes has to take leave of those whose parents have ended, as a shell does.
+  const shell = ["sh", "-c", '"$@"; exit $?', "sh"];
+  const command = [...shell, process.execPath, ...process.execArgv, fileURLToPath(import.meta.url)];
   const env = { ...process.env, PARLEY_CHAOS_ISOLATED: "yes" };
   return spawnSync("unshare", [...apart, ...command], { stdio: "inherit", env }).status ?? 1;
 }

@@ -1,0 +1,91 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { stateIn, TERMINAL } from "./marks.js";
+import { CLIENTS } from "./network.js";
+import { type Notebook, now } from "./records.js";
+import type { Chance } from "./schedule.js";
+
+/** A receiver of notifications, which is slow at times and fails at times. It notes all that it gets. */
+export class Hooks {
+  readonly host: string;
+  readonly port: number;
+  readonly #server: Server;
+  readonly #book: Notebook;
+  readonly #chance: Chance;
+  readonly #leaseMs: number;
+  /** Webhooks that are to hear of an end, and have not. */
+  readonly #open: Set<string> = new Set();
+  readonly #ended: Set<string> = new Set();
+
+  private constructor(server: Server, host: string, { chance, book, leaseMs }: Tools) {
+    this.#server = server;
+    this.host = host;
+    this.#book = book;
+    this.#chance = chance;
+    this.#leaseMs = leaseMs;
+    this.port = (server.address() as AddressInfo).port;
+    server.on("request", (request, response) => void this.#take(request, response).catch(() => {}));
+  }
+
+  static async start(host: string, tools: Tools): Promise<Hooks> {
+    const server = createServer();
+    // The address of the clients on the bridge is made later.
+    await new Promise<void>((resolve) => server.listen(0, host === CLIENTS ? "0.0.0.0" : host, resolve));
+    return new Hooks(server, host, tools);
+  }
+
+  urlOf(hook: string): string {
+    return `http://${this.host}:${this.port}/${encodeURIComponent(hook)}`;
+  }
+
+  /** A server has acknowledged a webhook. */
+  expect(hook: string, task: string): void {
+    this.#book.note({ kind: "hooked", hook, task });
+    if (!this.#ended.has(hook)) this.#open.add(hook);
+  }
+
+  /** Waits until every webhook has heard of the end of its task, but not without end. */
+  async settled(limitMs: number): Promise<void> {
+    for (const begin = now(); this.#open.size > 0 && now() - begin < limitMs; ) await sleep(100);
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
+    await closed;
+    await this.#book.close();
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const begun = now();
+    let text = "";
+    request.setEncoding("utf8");
+    let note: (status: number) => void = () => {};
+    response.once("close", () => note(response.writableFinished ? response.statusCode : 0));
+    response.on("error", () => {});
+    for await (const some of request) text += some;
+    const hook = decodeURIComponent((request.url ?? "").slice(1));
+    const body = JSON.parse(text) as JsonObject;
+    note = (status) => {
+      const { headers, socket } = request;
+      const [id, generation] = [String(headers["webhook-id"]), Number(headers["parley-generation"])];
+      const from = socket.remoteAddress ?? "";
+      this.#book.note({ kind: "notified", hook, id, generation, begun, status, from, body });
+      if (status !== 204 || !TERMINAL.test(stateIn(body))) return;
+      this.#ended.add(hook);
+      this.#open.delete(hook);
+    };
+    // Some answers take longer than the lease of the sender.
+    const isSlow = this.#chance.is(0.01);
+    await sleep(this.#chance.between(0, 30) + (isSlow ? 1.5 * this.#leaseMs : 0));
+    response.writeHead(this.#chance.is(0.02) ? 500 : 204).end();
+  }
+}
+
+interface Tools {
+  readonly chance: Chance;
+  readonly book: Notebook;
+  readonly leaseMs: number;
+}

@@ -1,0 +1,267 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import pg from "pg";
+import { childrenOf } from "../e2e/support/workers.js";
+import type { Loss } from "./check.js";
+import { Disk } from "./disk.js";
+import { DATABASE, type Host } from "./network.js";
+import { tryKill } from "./processes.js";
+import { now } from "./records.js";
+
+/** Time for which the leader's key lasts, in seconds: a silent leader is replaced after it. */
+const KEY_S = 6;
+
+/** What an asynchronous failover may lose: what was acknowledged so shortly before, in milliseconds. */
+const LOSS_MS = 3_000;
+
+/** Time within which the cluster has to have a leader and a standby again, in milliseconds. */
+const WHOLE_MS = 60_000;
+
+const MEMBERS = [0, 1] as const;
+type Member = (typeof MEMBERS)[number];
+
+const portOf = (member: Member): number => 5441 + member;
+const restOf = (member: Member): string => `${DATABASE}:${8008 + member}`;
+
+/** Two members of PostgreSQL under Patroni, with an etcd, behind an haproxy that leads to the primary. */
+export class Cluster {
+  readonly url = `postgres://parley@${DATABASE}:5432/postgres`;
+  /** Times of what asynchronous failovers may have lost. */
+  readonly losses: Loss[] = [];
+  readonly #host: Host;
+  readonly #folder: string;
+  readonly #logs: string;
+  readonly #isSynchronous: boolean;
+  readonly #managers: Map<Member, ChildProcess> = new Map();
+  readonly #others: ChildProcess[] = [];
+
+  private constructor(folder: string, logs: string, host: Host, isSynchronous: boolean) {
+    this.#host = host;
+    this.#logs = logs;
+    this.#isSynchronous = isSynchronous;
+    this.#folder = new Disk(join(folder, "cluster"), 1_024).path;
+  }
+
+  /** @param place folders of the data and of the logs */
+  static async open(
+    bin: string,
+    place: { readonly folder: string; readonly logs: string; readonly host: Host },
+    isSynchronous: boolean,
+  ): Promise<Cluster> {
+    const cluster = new Cluster(place.folder, place.logs, place.host, isSynchronous);
+    for (const name of ["etcd", "db0", "db1"]) mkdirSync(join(cluster.#folder, name), { mode: 0o700 });
+    for (const member of MEMBERS) {
+      writeFileSync(cluster.#settingsOf(member), JSON.stringify(settings(cluster.#folder, bin, member, isSynchronous)));
+    }
+    writeFileSync(join(cluster.#folder, "haproxy.cfg"), haproxy);
+    execFileSync("chown", ["-R", "postgres", cluster.#folder]);
+    cluster.#others.push(cluster.#spawn("etcd", etcd(join(cluster.#folder, "etcd"))));
+    for (const member of MEMBERS) cluster.#manage(member);
+    await cluster.whole(async (client) => {
+      await client.query("CREATE ROLE parley LOGIN; GRANT CREATE ON DATABASE postgres TO parley");
+    });
+    cluster.#others.push(cluster.#spawn("haproxy", ["-db", "-f", join(cluster.#folder, "haproxy.cfg")]));
+    return cluster;
+  }
+
+  /** Waits until a standby could take over, and returns the primary's member. */
+  async whole(act = async (_: pg.Client): Promise<void> => {}): Promise<Member> {
+    const standbys = `SELECT 1 FROM pg_stat_replication WHERE state = 'streaming' AND ${
+      this.#isSynchronous ? "sync_state = 'sync'" : "replay_lag IS NULL OR replay_lag < '1s'"
+    }`;
+    for (const begin = now(); ; await sleep(200)) {
+      const leader = await this.leader();
+      try {
+        if (leader !== undefined) {
+          const found = await this.#asks(leader, async (client) => {
+            const { rowCount } = await client.query(standbys);
+            if (rowCount === 0) return false;
+            await act(client);
+            return true;
+          });
+          if (found) return leader;
+        }
+      } catch {
+        // It ends or begins right now.
+      }
+      if (now() - begin > WHOLE_MS) throw new Error(`The cluster has no standby; see ${this.#logs}/db0.log.`);
+    }
+  }
+
+  /** The member that Patroni takes for the primary. */
+  async leader(): Promise<Member | undefined> {
+    const leads = await Promise.all(
+      MEMBERS.map(async (member) => {
+        const signal = AbortSignal.timeout(1_000);
+        return fetch(`http://${restOf(member)}/primary`, { signal }).then(
+          ({ status }) => status === 200,
+          () => false,
+        );
+      }),
+    );
+    return MEMBERS.find((member) => leads[member]);
+  }
+
+  /** Kills the primary's server and its Patroni. Returns what starts them again. */
+  async kill(): Promise<() => void> {
+    const member = await this.whole();
+    this.#loses();
+    const pids = this.#serverOf(member);
+    this.#managers.get(member)?.kill("SIGKILL");
+    for (const pid of pids) tryKill(pid, "SIGKILL");
+    return () => this.#manage(member);
+  }
+
+  /** Has the standby take over in order. */
+  async switchOver(): Promise<void> {
+    const member = await this.whole();
+    const file = this.#settingsOf(member);
+    const names = ["--master", `db${member}`, "--candidate", `db${1 - member}`, "--force"];
+    const [program = "", ...args] = [...this.#host.inside, "patronictl", "-c", file, "switchover", "chaos", ...names];
+    await promisify(execFile)(program, args, { timeout: 60_000 });
+  }
+
+  /** Stops the primary's Patroni, but not its server. Returns what lets it go on. */
+  async stopManager(): Promise<() => void> {
+    const member = await this.whole();
+    this.#loses();
+    this.#managers.get(member)?.kill("SIGSTOP");
+    return () => this.#managers.get(member)?.kill("SIGCONT");
+  }
+
+  /** Stops etcd, without which no Patroni lets its server be the primary. */
+  async stopEtcd(): Promise<() => void> {
+    await this.whole();
+    // The primary gives up after a while, and either member may be the next one.
+    this.#loses(2_000 * KEY_S);
+    this.#others[0]?.kill("SIGSTOP");
+    return () => this.#others[0]?.kill("SIGCONT");
+  }
+
+  async end(): Promise<void> {
+    const all = [...this.#managers.values(), ...this.#others];
+    for (const child of all) {
+      child.kill("SIGCONT");
+      child.kill("SIGKILL");
+    }
+    for (const member of MEMBERS) for (const pid of this.#serverOf(member)) tryKill(pid, "SIGKILL");
+    await sleep(100);
+  }
+
+  /** Notes that a failover may lose what is acknowledged from shortly before now until there is a primary again. */
+  #loses(waitMs = 300): void {
+    const loss = { from: now() - LOSS_MS, to: Number.POSITIVE_INFINITY };
+    this.losses.push(loss);
+    const until = async (): Promise<void> => {
+      // A leader that was stopped or killed does not answer; the next one, or the same when it goes on, does.
+      do await sleep(waitMs);
+      while ((await this.leader()) === undefined);
+      loss.to = now() + 1_000;
+    };
+    void until();
+  }
+
+  #manage(member: Member): void {
+    this.#managers.set(member, this.#spawn("patroni", [this.#settingsOf(member)], `db${member}`));
+  }
+
+  #settingsOf(member: Member): string {
+    return join(this.#folder, `db${member}.yml`);
+  }
+
+  #spawn(program: string, args: readonly string[], name = program): ChildProcess {
+    const user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"];
+    const [command = "", ...rest] = [...this.#host.inside, ...user, program, ...args];
+    const env = { PATH: `${process.env.PATH}:/usr/sbin:/usr/bin`, HOME: this.#folder, LANG: "C.UTF-8" };
+    const child = spawn(command, rest, { stdio: ["ignore", "pipe", "pipe"], cwd: this.#folder, env });
+    const log = createWriteStream(join(this.#logs, `${name}.log`), { flags: "a" });
+    child.stdout?.pipe(log, { end: false });
+    child.stderr?.pipe(log, { end: false });
+    child.once("error", (error) => log.write(`${error.message}\n`));
+    void once(child, "exit").catch(() => {});
+    return child;
+  }
+
+  /** The processes of a member's server. */
+  #serverOf(member: Member): number[] {
+    try {
+      const file = join(this.#folder, `db${member}`, "data", "postmaster.pid");
+      const main = Number(readFileSync(file, "utf8").split("\n", 1)[0]);
+      return [main, ...childrenOf(main)];
+    } catch {
+      return [];
+    }
+  }
+
+  async #asks<T>(member: Member, act: (client: pg.Client) => Promise<T>): Promise<T> {
+    const place = { host: DATABASE, port: portOf(member), connectionTimeoutMillis: 2_000, query_timeout: 5_000 };
+    const client = new pg.Client({ ...place, user: "postgres", database: "postgres" });
+    client.on("error", () => {});
+    await client.connect();
+    try {
+      return await act(client);
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+}
+
+function etcd(folder: string): string[] {
+  const [clients, peers] = [`http://${DATABASE}:2379`, `http://${DATABASE}:2380`];
+  return [
+    ...["--name", "etcd", "--data-dir", folder, "--initial-cluster", `etcd=${peers}`],
+    ...["--listen-client-urls", clients, "--advertise-client-urls", clients],
+    ...["--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers],
+  ];
+}
+
+/** Settings of a member's Patroni. JSON is YAML. */
+function settings(folder: string, bin: string, member: Member, isSynchronous: boolean): object {
+  const place = `${DATABASE}:${portOf(member)}`;
+  const parameters = {
+    ...{ max_connections: 60, shared_buffers: "32MB", max_wal_size: "128MB", wal_keep_size: "64MB" },
+    ...{ wal_log_hints: "on", max_wal_senders: 5, max_replication_slots: 5 },
+  };
+  return {
+    scope: "chaos",
+    name: `db${member}`,
+    restapi: { listen: restOf(member), connect_address: restOf(member) },
+    etcd3: { host: `${DATABASE}:2379` },
+    bootstrap: {
+      dcs: {
+        ...{ ttl: KEY_S, loop_wait: 1, retry_timeout: 3, synchronous_mode: isSynchronous },
+        postgresql: { use_pg_rewind: true, use_slots: true, parameters },
+      },
+      initdb: [{ encoding: "UTF8" }, "data-checksums", "no-sync"],
+    },
+    postgresql: {
+      ...{ listen: place, connect_address: place, bin_dir: bin, pgpass: join(folder, `db${member}`, "pgpass") },
+      data_dir: join(folder, `db${member}`, "data"),
+      authentication: { superuser: { username: "postgres" }, replication: { username: "replicator" } },
+      pg_hba: ["local all all trust", "host all all 10.77.0.0/24 trust", "host replication all 10.77.0.0/24 trust"],
+      parameters: { unix_socket_directories: join(folder, `db${member}`) },
+      basebackup: [{ checkpoint: "fast" }, "no-sync"],
+    },
+    watchdog: { mode: "off" },
+  };
+}
+
+/** Sessions of a member end when it is not the primary any more, or when its Patroni does not answer. */
+const haproxy = `
+defaults
+  mode tcp
+  timeout client 1h
+  timeout server 1h
+  timeout connect 2s
+  timeout check 1s
+listen primary
+  bind ${DATABASE}:5432
+  option httpchk OPTIONS /primary
+  http-check expect status 200
+  default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
+${MEMBERS.map((member) => `  server db${member} ${DATABASE}:${portOf(member)} check port ${8008 + member}`).join("\n")}
+`;

@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import { root } from "../e2e/support/build.js";
+import { programs } from "../store/postgres/server.js";
+import { program } from "./support/site.js";
+import { apt, hasApt, run } from "./support/tool.js";
+
+/** The promise that the servers print, and with which the clients' records are judged. */
+const promises = {
+  patroni: "An append survives the loss of one machine",
+  "patroni-async": "An append survives a crash of the machine; a failover may lose the last seconds",
+} as const;
+
+/** All faults where nothing may be lost; the others are behind a variable. */
+const faults =
+  process.env.PARLEY_PATRONI === "all"
+    ? {
+        patroni: "failover,switchover,manager stopped,etcd stopped",
+        "patroni-async": "failover,switchover,manager stopped,etcd stopped",
+      }
+    : { patroni: "failover,switchover,manager stopped", "patroni-async": "failover" };
+
+it("keeps what the servers promise while Patroni changes the primary", { timeout: 300_000 }, async () => {
+  if (programs() === undefined && hasApt()) await apt("postgresql");
+  for (const [name, debian, version] of [
+    ["nft", "nftables", "--version"],
+    ["ip", "iproute2", "-V"],
+    ["etcd", "etcd-server", "--version"],
+    ["haproxy", "haproxy", "-v"],
+    ["patroni", "patroni", "--version"],
+  ] as const) {
+    await program(name, debian, version);
+  }
+  // Both wait most of the time.
+  const ends = Object.entries(promises).map(async ([store, promise]) => {
+    const env = {
+      ...{ ...process.env, PARLEY_CHAOS_STORE: store, PARLEY_CHAOS_MINUTES: "once", PARLEY_CHAOS_SEED: "26" },
+      PARLEY_CHAOS_FAULTS: faults[store as keyof typeof faults],
+    };
+    const command = ["--import", "tsx", "test/chaos/run.ts"];
+    const { stdout, stderr, code } = await run(process.execPath, command, { cwd: root, env, limitMs: 280_000 });
+    expect(code, `${stdout}${stderr}`).toBe(0);
+    expect(stdout).toContain(`The replicas say: ${promise}`);
+    expect(stdout).toContain("Violations: 0");
+  });
+  await Promise.all(ends);
+});
