@@ -85,9 +85,9 @@ function checkSenders(
   });
 }
 
-/** An event without its metadata, which streams alone have. */
+/** An event without its metadata, which streams alone have, and with times as they are written by all. */
 function plain(event: JsonObject): string {
   const [[kind, value] = ["", {}]] = Object.entries(event);
   const { metadata: _, ...rest } = value as JsonObject;
-  return canonical({ [kind]: rest });
+  return canonical({ [kind]: rest }).replaceAll(".000Z", "Z");
 }

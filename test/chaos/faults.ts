@@ -284,7 +284,7 @@ export const faults: Readonly<Record<string, Fault>> = {
   failover: {
     title: "the primary and its Patroni killed (kill -9), a standby promoted",
     area: "database",
-    longestMs: 12_000,
+    longestMs: 2_000,
     lacks: noCluster,
     begin: (world) => theCluster(world).kill(),
   },
@@ -301,7 +301,7 @@ export const faults: Readonly<Record<string, Fault>> = {
   "manager stopped": {
     title: "the Patroni of the primary stopped until its key expires",
     area: "database",
-    longestMs: 12_000,
+    longestMs: 2_000,
     lacks: noCluster,
     begin: (world) => theCluster(world).stopManager(),
   },

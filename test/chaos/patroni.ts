@@ -1,6 +1,5 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -38,6 +37,7 @@ export class Cluster {
   readonly #isSynchronous: boolean;
   readonly #managers: Map<Member, ChildProcess> = new Map();
   readonly #others: ChildProcess[] = [];
+  #isOver = false;
 
   private constructor(folder: string, logs: string, host: Host, isSynchronous: boolean) {
     this.#host = host;
@@ -68,22 +68,21 @@ export class Cluster {
     return cluster;
   }
 
-  /** Waits until a standby could take over, and returns the primary's member. */
+  /** Waits until Patroni would let a standby take over, and returns the primary's member. */
   async whole(act = async (_: pg.Client): Promise<void> => {}): Promise<Member> {
-    const standbys = `SELECT 1 FROM pg_stat_replication WHERE state = 'streaming' AND ${
-      this.#isSynchronous ? "sync_state = 'sync'" : "replay_lag IS NULL OR replay_lag < '1s'"
-    }`;
+    const standbys = "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'";
     for (const begin = now(); ; await sleep(200)) {
       const leader = await this.leader();
+      // Patroni has in etcd which standby has everything that was acknowledged: it promotes no other.
+      const standby = leader === undefined ? undefined : await memberAt(this.#isSynchronous ? "/sync" : "/replica");
       try {
-        if (leader !== undefined) {
-          const found = await this.#asks(leader, async (client) => {
-            const { rowCount } = await client.query(standbys);
-            if (rowCount === 0) return false;
+        if (leader !== undefined && standby !== undefined) {
+          const isFound = await this.#asks(leader, async (client) => {
+            if ((await client.query(standbys)).rowCount === 0) return false;
             await act(client);
             return true;
           });
-          if (found) return leader;
+          if (isFound) return leader;
         }
       } catch {
         // It ends or begins right now.
@@ -93,26 +92,18 @@ export class Cluster {
   }
 
   /** The member that Patroni takes for the primary. */
-  async leader(): Promise<Member | undefined> {
-    const leads = await Promise.all(
-      MEMBERS.map(async (member) => {
-        const signal = AbortSignal.timeout(1_000);
-        return fetch(`http://${restOf(member)}/primary`, { signal }).then(
-          ({ status }) => status === 200,
-          () => false,
-        );
-      }),
-    );
-    return MEMBERS.find((member) => leads[member]);
+  leader(): Promise<Member | undefined> {
+    return memberAt("/primary");
   }
 
-  /** Kills the primary's server and its Patroni. Returns what starts them again. */
+  /** Kills the primary's server and its Patroni, and waits for the next primary. Returns what starts them again. */
   async kill(): Promise<() => void> {
     const member = await this.whole();
     this.#loses();
     const pids = this.#serverOf(member);
     this.#managers.get(member)?.kill("SIGKILL");
     for (const pid of pids) tryKill(pid, "SIGKILL");
+    await this.#followed(member);
     return () => this.#manage(member);
   }
 
@@ -125,11 +116,12 @@ export class Cluster {
     await promisify(execFile)(program, args, { timeout: 60_000 });
   }
 
-  /** Stops the primary's Patroni, but not its server. Returns what lets it go on. */
+  /** Stops the primary's Patroni, but not its server, until there is another primary. Returns what lets it go on. */
   async stopManager(): Promise<() => void> {
     const member = await this.whole();
     this.#loses();
     this.#managers.get(member)?.kill("SIGSTOP");
+    await this.#followed(member);
     return () => this.#managers.get(member)?.kill("SIGCONT");
   }
 
@@ -143,6 +135,7 @@ export class Cluster {
   }
 
   async end(): Promise<void> {
+    this.#isOver = true;
     const all = [...this.#managers.values(), ...this.#others];
     for (const child of all) {
       child.kill("SIGCONT");
@@ -159,10 +152,18 @@ export class Cluster {
     const until = async (): Promise<void> => {
       // A leader that was stopped or killed does not answer; the next one, or the same when it goes on, does.
       do await sleep(waitMs);
-      while ((await this.leader()) === undefined);
+      while (!this.#isOver && (await this.leader()) === undefined);
       loss.to = now() + 1_000;
     };
     void until();
+  }
+
+  /** Waits until another member is the primary. */
+  async #followed(member: Member): Promise<void> {
+    const other = MEMBERS.find((one) => one !== member);
+    for (const begin = now(); (await this.leader()) !== other; await sleep(200)) {
+      if (now() - begin > WHOLE_MS) throw new Error(`No standby was promoted; see ${this.#logs}/db${other}.log.`);
+    }
   }
 
   #manage(member: Member): void {
@@ -177,12 +178,10 @@ export class Cluster {
     const user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"];
     const [command = "", ...rest] = [...this.#host.inside, ...user, program, ...args];
     const env = { PATH: `${process.env.PATH}:/usr/sbin:/usr/bin`, HOME: this.#folder, LANG: "C.UTF-8" };
-    const child = spawn(command, rest, { stdio: ["ignore", "pipe", "pipe"], cwd: this.#folder, env });
-    const log = createWriteStream(join(this.#logs, `${name}.log`), { flags: "a" });
-    child.stdout?.pipe(log, { end: false });
-    child.stderr?.pipe(log, { end: false });
-    child.once("error", (error) => log.write(`${error.message}\n`));
-    void once(child, "exit").catch(() => {});
+    // A file, and not a pipe: what the child starts in turn may outlive it.
+    const log = openSync(join(this.#logs, `${name}.log`), "a");
+    const child = spawn(command, rest, { stdio: ["ignore", log, log], cwd: this.#folder, env });
+    closeSync(log);
     return child;
   }
 
@@ -208,6 +207,19 @@ export class Cluster {
       await client.end().catch(() => {});
     }
   }
+}
+
+/** The member whose Patroni says yes. One that is stopped says nothing. */
+async function memberAt(path: string): Promise<Member | undefined> {
+  const answers = await Promise.all(
+    MEMBERS.map((member) =>
+      fetch(`http://${restOf(member)}${path}`, { signal: AbortSignal.timeout(1_000) }).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    ),
+  );
+  return MEMBERS.find((member) => answers[member]);
 }
 
 function etcd(folder: string): string[] {
