@@ -144,4 +144,8 @@ function isolated(): number | undefined {
   return spawnSync("unshare", [...apart, ...command], { stdio: "inherit", env }).status ?? 1;
 }
 
+// A session of a Connect client that nobody uses any more may be told of the end of its server.
+process.on("uncaughtException", (error) => {
+  if (!/GOAWAY without any open streams/.test(error.message)) throw error;
+});
 process.exitCode = isolated() ?? (await main());
