@@ -118,6 +118,7 @@ export class Client {
     if (this.#chance.is(0.15)) beside.push(this.#cancel(task, this.#chance.between(0, 1_500)));
     if (this.#chance.is(0.2)) beside.push(this.#list(order, task));
     if (this.#chance.is(0.2)) beside.push(this.#send({ ...order, mode: "return" }, undefined));
+    const others = Promise.allSettled(beside);
     // A failover may take back what was seen, and the answer: then the task is read from its beginning again.
     for (let state = ""; !isFinal(state) && !this.#gone.has(task); ) {
       const place: Place = { generation: 1, state: "" };
@@ -126,7 +127,7 @@ export class Client {
       if (/INPUT_REQUIRED/.test(place.state)) await this.#answer(order, task, place);
       state = place.state;
     }
-    await Promise.all(beside);
+    for (const each of await others) if (each.status === "rejected") throw each.reason;
   }
 
   async #answer(order: Order, task: string, place: Place): Promise<void> {

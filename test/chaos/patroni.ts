@@ -11,20 +11,27 @@ import { DATABASE, type Host } from "./network.js";
 import { tryKill } from "./processes.js";
 import { now } from "./records.js";
 
-/** Time for which the leader's key lasts, in seconds: a silent leader is replaced after it. */
-const KEY_S = 6;
+/** Time for which the leader's key lasts, in seconds: a silent leader is replaced after it. Patroni takes no less. */
+const KEY_S = 20;
 
 /** What an asynchronous failover may lose: what was acknowledged so shortly before, in milliseconds. */
 const LOSS_MS = 3_000;
 
 /** Time within which the cluster has to have a leader and a standby again, in milliseconds. */
-const WHOLE_MS = 60_000;
+const WHOLE_MS = 80_000;
 
 const MEMBERS = [0, 1] as const;
 type Member = (typeof MEMBERS)[number];
 
 const portOf = (member: Member): number => 5441 + member;
 const restOf = (member: Member): string => `${DATABASE}:${8008 + member}`;
+
+/** Where a cluster is. */
+interface Place {
+  readonly folder: string;
+  readonly logs: string;
+  readonly host: Host;
+}
 
 /** Two members of PostgreSQL under Patroni, with an etcd, behind an haproxy that leads to the primary. */
 export class Cluster {
@@ -37,22 +44,23 @@ export class Cluster {
   readonly #isSynchronous: boolean;
   readonly #managers: Map<Member, ChildProcess> = new Map();
   readonly #others: ChildProcess[] = [];
+  readonly #python: string;
   #isOver = false;
 
-  private constructor(folder: string, logs: string, host: Host, isSynchronous: boolean) {
+  private constructor({ folder, logs, host }: Place, isSynchronous: boolean) {
     this.#host = host;
     this.#logs = logs;
     this.#isSynchronous = isSynchronous;
     this.#folder = new Disk(join(folder, "cluster"), 1_024).path;
+    // Users of the database may not read where it is installed.
+    const home = join(folder, "patroni");
+    mkdirSync(home);
+    execFileSync("mount", ["--bind", join(process.env.PARLEY_CHAOS_PATRONI ?? ""), home]);
+    this.#python = join(home, "bin", "python");
   }
 
-  /** @param place folders of the data and of the logs */
-  static async open(
-    bin: string,
-    place: { readonly folder: string; readonly logs: string; readonly host: Host },
-    isSynchronous: boolean,
-  ): Promise<Cluster> {
-    const cluster = new Cluster(place.folder, place.logs, place.host, isSynchronous);
+  static async open(bin: string, place: Place, isSynchronous: boolean): Promise<Cluster> {
+    const cluster = new Cluster(place, isSynchronous);
     for (const name of ["etcd", "db0", "db1"]) mkdirSync(join(cluster.#folder, name), { mode: 0o700 });
     for (const member of MEMBERS) {
       writeFileSync(cluster.#settingsOf(member), JSON.stringify(settings(cluster.#folder, bin, member, isSynchronous)));
@@ -111,8 +119,9 @@ export class Cluster {
   async switchOver(): Promise<void> {
     const member = await this.whole();
     const file = this.#settingsOf(member);
-    const names = ["--master", `db${member}`, "--candidate", `db${1 - member}`, "--force"];
-    const [program = "", ...args] = [...this.#host.inside, "patronictl", "-c", file, "switchover", "chaos", ...names];
+    const names = ["--leader", `db${member}`, "--candidate", `db${1 - member}`, "--force"];
+    const patronictl = [this.#python, "-c", "from patroni.ctl import ctl; ctl()", "-c", file];
+    const [program = "", ...args] = [...this.#host.inside, ...patronictl, "switchover", "chaos", ...names];
     await promisify(execFile)(program, args, { timeout: 60_000 });
   }
 
@@ -167,7 +176,7 @@ export class Cluster {
   }
 
   #manage(member: Member): void {
-    this.#managers.set(member, this.#spawn("patroni", [this.#settingsOf(member)], `db${member}`));
+    this.#managers.set(member, this.#spawn(this.#python, ["-m", "patroni", this.#settingsOf(member)], `db${member}`));
   }
 
   #settingsOf(member: Member): string {
