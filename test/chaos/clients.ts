@@ -4,6 +4,7 @@ import { generationIn, isFinal, resuming, stateOf } from "../e2e/support/story.j
 import type { CallOptions, Driver, OpenStream, Reply, StreamItem } from "../support/driver.js";
 import type { Binding } from "../support/drivers.js";
 import type { Hooks } from "./hooks.js";
+import { type Order, orderOf } from "./orders.js";
 import { type Notebook, now } from "./records.js";
 import type { Replica } from "./replica.js";
 import type { Chance } from "./schedule.js";
@@ -18,21 +19,6 @@ const IDLE_MS = 4_000;
 const FINAL_ANSWER =
   /FAILED_PRECONDITION|INVALID_ARGUMENT|ALREADY_EXISTS|UNSUPPORTED_OPERATION|NOT_CANCELABLE|KEY_REUSED/;
 const NOT_FOUND = /NOT_FOUND/;
-
-/** A task that a client wants done. */
-interface Order {
-  readonly name: string;
-  readonly asks: boolean;
-  readonly work: {
-    readonly pieces: number;
-    readonly pause: number;
-    readonly stubborn: boolean;
-    readonly delegates: boolean;
-  };
-  /** True for a webhook that gets its events. */
-  readonly isHooked: boolean;
-  readonly mode: "stream" | "wait" | "return";
-}
 
 interface ClientTools {
   readonly chance: Chance;
@@ -64,6 +50,8 @@ export class Client {
   readonly #gone: Set<string> = new Set();
   #orders = 0;
   #readers = 0;
+  /** Calls that failed one after the other. */
+  #failures = 0;
 
   constructor(binding: Binding, replicas: readonly Replica[], { chance, book, over, hooks }: ClientTools) {
     this.#name = book.client;
@@ -92,22 +80,8 @@ export class Client {
     await this.#book.close();
   }
 
-  #order(fixed?: Omit<Order, "name">): Order {
-    const chance = this.#chance;
-    // Some work for longer than a lease, so that others take it over while its first holder is stopped.
-    const [most, slowest] = chance.is(0.25) ? [40, 250] : [12, 150];
-    const delegates = chance.is(0.15);
-    return {
-      name: `${this.#name}/${++this.#orders}`,
-      asks: chance.is(0.3) && !delegates,
-      mode: chance.pick(["stream", "stream", "wait", "return"] as const),
-      work: {
-        ...{ pieces: chance.between(1, most), pause: chance.between(10, slowest) },
-        ...{ stubborn: chance.is(0.3), delegates },
-      },
-      isHooked: this.#hooks !== undefined && chance.is(0.25),
-      ...fixed,
-    };
+  #order(fixed: Partial<Order> = {}): Order {
+    return { ...orderOf(this.#chance, `${this.#name}/${++this.#orders}`, this.#hooks !== undefined), ...fixed };
   }
 
   async #fulfil(order: Order): Promise<void> {
@@ -235,6 +209,7 @@ export class Client {
       const item = await this.#next(stream);
       if ("message" in item) {
         const { message } = item;
+        this.#failures = 0;
         const found = message.task as JsonObject | undefined;
         if (found !== undefined) {
           task = acknowledged?.(found, asked);
@@ -351,6 +326,7 @@ export class Client {
     const call = this.#driver(replica).call(rpc, request, options).catch(broken);
     const reply = await Promise.race([call, sleep(CALL_MS + 2_000, undefined, { ref: false })]);
     const { error } = reply ?? {};
+    if (reply !== undefined && error === undefined) this.#failures = 0;
     if (error === undefined) return reply;
     const why = `${error.status} ${error.reason} ${error.message}`;
     if (FINAL_ANSWER.test(why) || NOT_FOUND.test(why)) return reply;
@@ -359,6 +335,7 @@ export class Client {
 
   /** Notes that a call failed, and makes the next one over a connection of its own. */
   #failed(call: string, why: string, replica: Replica): undefined {
+    this.#failures++;
     this.#book.note({ kind: "failed", call: `${call} over ${this.#binding.name}`, why, where: replica.name });
     // A server that cannot do something for a while says that it is unavailable.
     if (why.includes("Internal error.")) this.#book.note({ kind: "wrong", why: `${call} at ${replica.name}: ${why}` });
@@ -384,7 +361,7 @@ export class Client {
 
   async #rest(): Promise<void> {
     if (this.#over.aborted) throw new OutOfTime();
-    await sleep(this.#chance.between(30, 200));
+    await sleep(this.#chance.between(30, 200) * Math.min(5, 1 + this.#failures / 4));
   }
 }
 

@@ -20,6 +20,9 @@ const LOSS_MS = 3_000;
 /** Time within which the cluster has to have a leader and a standby again, in milliseconds. */
 const WHOLE_MS = 80_000;
 
+/** Debian's, which has what Patroni needs, and which every user may run. */
+const PYTHON = "/usr/bin/python3";
+
 const MEMBERS = [0, 1] as const;
 type Member = (typeof MEMBERS)[number];
 
@@ -44,7 +47,7 @@ export class Cluster {
   readonly #isSynchronous: boolean;
   readonly #managers: Map<Member, ChildProcess> = new Map();
   readonly #others: ChildProcess[] = [];
-  readonly #python: string;
+  readonly #modules: NodeJS.ProcessEnv = {};
   #isOver = false;
 
   private constructor({ folder, logs, host }: Place, isSynchronous: boolean) {
@@ -52,11 +55,12 @@ export class Cluster {
     this.#logs = logs;
     this.#isSynchronous = isSynchronous;
     this.#folder = new Disk(join(folder, "cluster"), 1_024).path;
-    // Users of the database may not read where it is installed.
-    const home = join(folder, "patroni");
-    mkdirSync(home);
-    execFileSync("mount", ["--bind", join(process.env.PARLEY_CHAOS_PATRONI ?? ""), home]);
-    this.#python = join(home, "bin", "python");
+    const patroni = process.env.PARLEY_CHAOS_PATRONI ?? "";
+    if (patroni === "") return;
+    // The user of the database may not read it where it is installed.
+    mkdirSync(join(folder, "python", "patroni"), { recursive: true });
+    execFileSync("mount", ["--bind", patroni, join(folder, "python", "patroni")]);
+    this.#modules = { PYTHONPATH: join(folder, "python") };
   }
 
   static async open(bin: string, place: Place, isSynchronous: boolean): Promise<Cluster> {
@@ -120,9 +124,10 @@ export class Cluster {
     const member = await this.whole();
     const file = this.#settingsOf(member);
     const names = ["--leader", `db${member}`, "--candidate", `db${1 - member}`, "--force"];
-    const patronictl = [this.#python, "-c", "from patroni.ctl import ctl; ctl()", "-c", file];
+    const patronictl = [PYTHON, "-c", "from patroni.ctl import ctl; ctl()", "-c", file];
     const [program = "", ...args] = [...this.#host.inside, ...patronictl, "switchover", "chaos", ...names];
-    await promisify(execFile)(program, args, { timeout: 60_000 });
+    const env = { ...process.env, ...this.#modules, LANG: "C.UTF-8" };
+    await promisify(execFile)(program, args, { timeout: 60_000, env });
   }
 
   /** Stops the primary's Patroni, but not its server, until there is another primary. Returns what lets it go on. */
@@ -176,7 +181,7 @@ export class Cluster {
   }
 
   #manage(member: Member): void {
-    this.#managers.set(member, this.#spawn(this.#python, ["-m", "patroni", this.#settingsOf(member)], `db${member}`));
+    this.#managers.set(member, this.#spawn(PYTHON, ["-m", "patroni", this.#settingsOf(member)], `db${member}`));
   }
 
   #settingsOf(member: Member): string {
@@ -186,7 +191,12 @@ export class Cluster {
   #spawn(program: string, args: readonly string[], name = program): ChildProcess {
     const user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"];
     const [command = "", ...rest] = [...this.#host.inside, ...user, program, ...args];
-    const env = { PATH: `${process.env.PATH}:/usr/sbin:/usr/bin`, HOME: this.#folder, LANG: "C.UTF-8" };
+    const env = {
+      PATH: `${process.env.PATH}:/usr/sbin:/usr/bin`,
+      HOME: this.#folder,
+      LANG: "C.UTF-8",
+      ...this.#modules,
+    };
     // A file, and not a pipe: what the child starts in turn may outlive it.
     const log = openSync(join(this.#logs, `${name}.log`), "a");
     const child = spawn(command, rest, { stdio: ["ignore", log, log], cwd: this.#folder, env });
