@@ -120,7 +120,9 @@ describe.each(workerStores)("parley serve --workers 2 on $name", { timeout: 120_
     expect(await strict).toBeGreaterThan(10);
     for (const { tally, name } of callers) {
       expect(tally.calls, name).toBeGreaterThan(5);
-      expect([tally.refused, tally.broken], name).toEqual([0, []]);
+      // A client that reads the GOAWAY between making a call and writing it refuses the call itself (RFC 9113, 8.7).
+      const broken = tally.broken.filter((message) => !message.includes("NGHTTP2_REFUSED_STREAM"));
+      expect([tally.refused, broken], name).toEqual([0, []]);
     }
     const after = await reaches(() => connect(), 2);
     expect([...after].filter((pid) => before.has(pid))).toEqual([]);

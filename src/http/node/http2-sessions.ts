@@ -1,6 +1,7 @@
 import * as http2 from "node:http2";
 import { constants, type Http2Session, type Http2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import { background } from "../../core/async.js";
 import { TransientSet } from "../../core/maps.js";
 import { StreamTables } from "../../core/stream-tables.js";
 import { slowReader } from "../response.js";
@@ -36,6 +37,7 @@ export interface Http2Sessions {
 /** HTTP/2 on connections that are handed over one by one. */
 export function createHttp2Sessions(options: Http2Options): Http2Sessions {
   const sessions = new Set<http2.ServerHttp2Session>();
+  let isDraining = false;
   const server = http2.createServer({
     settings: { maxConcurrentStreams: connectionStreams.max },
     // Parley limits requests and streams itself. Node's limit would refuse streams because other streams of the session
@@ -56,6 +58,8 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     const open = watchStreams(session);
     closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs });
     options.begun?.(session, socket);
+    // Its connection was accepted before. A client that reads this before it has sent its first request drops that one.
+    if (isDraining) background(setTimeout(announce, LATE_MS, session));
   };
   return {
     accept: (socket) => {
@@ -68,8 +72,8 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
       server.off("session", begun);
     },
     announceDrain: () => {
-      for (const session of sessions)
-        if (!session.closed && !session.destroyed) session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM);
+      isDraining = true;
+      for (const session of sessions) announce(session);
     },
     drain: () => {
       for (const session of sessions) session.close();
@@ -82,6 +86,13 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
  * (RFC 9113, 6.8).
  */
 const LAST_STREAM = 2 ** 31 - 1;
+
+/** Delay of that GOAWAY for a session that begins after it was sent to the others, in milliseconds. */
+const LATE_MS = 500;
+
+function announce(session: http2.ServerHttp2Session): void {
+  if (!session.closed && !session.destroyed) session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM);
+}
 
 /**
  * Ends a session and its connection. `destroy()` alone waits until pending bytes have been sent, possibly without end if
