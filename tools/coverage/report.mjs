@@ -6,7 +6,7 @@
  * that are killed.
  */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { mergeProcessCovs } from "@bcoe/v8-coverage";
 import toIstanbul from "ast-v8-to-istanbul";
@@ -20,13 +20,16 @@ import { asCompiled } from "../compiled.mjs";
 const root = join(fileURLToPath(import.meta.url), "../../..");
 const raw = join(root, ".cache/coverage/raw");
 
-/** A point below what is covered: in all, and in the folders that decide what is kept and what is on the wire. */
+/**
+ * A point below what is covered: in all, and in the folders that decide what is kept and what is on the wire. Branches are
+ * counted on the compiled code.
+ */
 const thresholds = [
-  { files: /./, statements: 90.1, branches: 84.5, functions: 90, lines: 91.6 },
-  { files: /^src\/engine\//, statements: 93.8, branches: 88, functions: 95.7, lines: 96.2 },
-  { files: /^(src\/store|contract)\//, statements: 88.9, branches: 80.3, functions: 89.6, lines: 89.8 },
-  { files: /^src\/task\//, statements: 93.5, branches: 88.8, functions: 95.6, lines: 97.1 },
-  { files: /^src\/wire\//, statements: 95, branches: 89.1, functions: 94.9, lines: 96.7 },
+  { files: /./, statements: 91.6, branches: 79.4, functions: 92, lines: 93.1 },
+  { files: /^src\/engine\//, statements: 94.7, branches: 84.2, functions: 96.6, lines: 96.4 },
+  { files: /^(src\/store|contract)\//, statements: 89.4, branches: 72.1, functions: 89.9, lines: 90.5 },
+  { files: /^src\/task\//, statements: 95.6, branches: 85.9, functions: 99, lines: 97.9 },
+  { files: /^src\/wire\//, statements: 96.1, branches: 80.2, functions: 95.7, lines: 97.3 },
 ];
 
 /** The functions of each compiled file, with their counts from all workers. */
@@ -80,8 +83,7 @@ function missing(all) {
   return thresholds.flatMap(({ files, ...numbers }) => {
     const summary = coverage.createCoverageSummary();
     for (const file of all.files()) {
-      if (files.test(file.slice(root.length).replaceAll("\\", "/")))
-        summary.merge(all.fileCoverageFor(file).toSummary());
+      if (files.test(relative(root, file).replaceAll("\\", "/"))) summary.merge(all.fileCoverageFor(file).toSummary());
     }
     return Object.entries(numbers)
       .filter(([what, least]) => summary[what].pct < least)
