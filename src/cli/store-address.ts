@@ -1,4 +1,5 @@
 import { withoutSecrets } from "../core/net.js";
+import { isAddress } from "../store/postgres/address.js";
 import { UsageError } from "./usage-error.js";
 
 /** True for a text that looks like the address of a database: the login in it must not be shown as part of a path. */
@@ -11,6 +12,6 @@ export function isAnyAddress(store: string): boolean {
  * @throws UsageError
  */
 export function checkAddress(name: string, store: string): void {
-  if (!isAnyAddress(store) || /^postgres(ql)?:\/\//.test(store)) return;
+  if (!isAnyAddress(store) || isAddress(store)) return;
   throw new UsageError(`${name}: ${withoutSecrets(store)} is not an address that begins with postgres://, and no file`);
 }

@@ -36,6 +36,7 @@ export class PulseThread {
       if (this.#thread === thread) this.#thread = undefined;
     };
     thread.on("error", onEnd).on("exit", onEnd);
+    thread.unref();
     this.#thread = thread;
   }
 }

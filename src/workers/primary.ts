@@ -5,6 +5,7 @@ import type { Logger } from "../core/log.js";
 import { Inquiries } from "./inquiries.js";
 import type { FromWorker, PortName, WorkerRole } from "./messages.js";
 import { SharedPort } from "./shared-port.js";
+import { StartDelay } from "./start-delay.js";
 import { StoreWriter, WRITER_END_MS } from "./store-writer.js";
 import { type WorkerEnd, WorkerProcess } from "./worker-process.js";
 
@@ -23,12 +24,7 @@ export interface PrimaryOptions {
   readonly logger: Logger;
 }
 
-/** A worker that ends sooner than this after its start has crashed at once, in milliseconds. */
-const YOUNG_MS = 10_000;
-
-/** Delay before the second of several starts in a row, in milliseconds. It doubles with each further one. */
-const FIRST_DELAY_MS = 100;
-const LONGEST_DELAY_MS = 10_000;
+const START_LIMITS = { youngMs: 10_000, maxMs: 10_000 };
 
 /** Starts in a row that may fail while no worker serves calls. */
 const MOST_FAILURES = 5;
@@ -53,9 +49,8 @@ export class Primary {
   readonly #inquiries = new Inquiries();
   readonly #writer: StoreWriter;
   readonly #endedHolders: string[] = [];
+  readonly #startDelay = new StartDelay(START_LIMITS);
   #number = 0;
-  /** Starts in a row after which a worker did not live long. */
-  #failures = 0;
   #isEnding = false;
   #replacing: Promise<void> | undefined;
   #isDueAgain = false;
@@ -191,15 +186,15 @@ export class Primary {
     const { logger, restartCode } = this.#options;
     if (end.code === restartCode) this.#writer.renew();
     const livedMs = Math.round(performance.now() - worker.began);
-    this.#failures = livedMs < YOUNG_MS ? this.#failures + 1 : 0;
+    const delayMs = this.#startDelay.afterLife(livedMs);
+    const { failures } = this.#startDelay;
     const facts = { worker: worker.number, workerPid: worker.pid, ...end, livedMs };
-    if (this.#failures >= MOST_FAILURES && ![...this.#workers].some(({ isReady }) => isReady)) {
-      logger.error({ ...facts }, `no worker can be started: ${this.#failures} have ended at once, and none is left`);
+    if (failures >= MOST_FAILURES && ![...this.#workers].some(({ isReady }) => isReady)) {
+      logger.error({ ...facts }, `no worker can be started: ${failures} have ended at once, and none is left`);
       this.#isEnding = true;
       void this.#writer.end().then(() => this.#onFailure(end.code || FAILED_CODE));
       return;
     }
-    const delayMs = this.#failures < 2 ? 0 : Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (this.#failures - 2));
     logger.error({ ...facts, delayMs }, "a worker has ended; another one takes its place");
     if (delayMs > 0) await sleep(delayMs);
     if (!this.#isEnding) void this.#watch(this.#begin());

@@ -1,13 +1,9 @@
 import type { ChildProcess } from "node:child_process";
 import { background } from "../core/async.js";
 import type { Logger } from "../core/log.js";
+import { StartDelay } from "./start-delay.js";
 
-/** After a life of this length, an end counts as the first one again, in milliseconds. */
-const CALM_MS = 2_000;
-
-/** Delay before the second of several starts in a row, in milliseconds. It doubles with each further one. */
-const FIRST_DELAY_MS = 100;
-const LONGEST_DELAY_MS = 5_000;
+const START_LIMITS = { youngMs: 2_000, maxMs: 5_000 };
 
 /** Time for an orderly end, in milliseconds. The disk may hang. */
 export const WRITER_END_MS = 5_000;
@@ -32,6 +28,7 @@ interface StoreWriterParts {
  */
 export class StoreWriter {
   readonly #parts: StoreWriterParts;
+  readonly #startDelay = new StartDelay(START_LIMITS);
   #request: object | undefined;
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
@@ -40,7 +37,6 @@ export class StoreWriter {
   #waiting: ((answer: object) => void)[] = [];
   #answer: object | undefined;
   #began = 0;
-  #ends = 0;
   #timer: NodeJS.Timeout | undefined;
   #isEnding = false;
 
@@ -112,8 +108,7 @@ export class StoreWriter {
       return;
     }
     const livedMs = Math.round(performance.now() - this.#began);
-    this.#ends = livedMs < CALM_MS ? this.#ends + 1 : 1;
-    const delayMs = this.#ends < 2 ? 0 : Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (this.#ends - 2));
+    const delayMs = this.#startDelay.afterLife(livedMs);
     const facts = { ...why, livedMs, delayMs };
     this.#parts.logger.error(facts, "the process that writes the store has ended; another one takes its place");
     this.#timer = setTimeout(() => this.#begin(), delayMs);

@@ -1,15 +1,8 @@
-import { Worker } from "node:worker_threads";
-import { sourceLoader } from "../source-loader.js";
+import type { Worker } from "node:worker_threads";
+import { startThread } from "../thread-beside.js";
 import type { PulseData } from "./pulse.js";
 
-/** Starts the thread from the file beside this one: TypeScript when run from source, JavaScript when built. */
+/** Starts the thread that repeats heartbeats. */
 export function startPulse(data: PulseData): Worker {
-  const isSource = import.meta.url.endsWith(".ts");
-  const worker = new Worker(new URL(isSource ? "./pulse.ts" : "./pulse.js", import.meta.url), {
-    workerData: data,
-    resourceLimits: { maxYoungGenerationSizeMb: 4 },
-    ...sourceLoader(import.meta.url),
-  });
-  worker.unref();
-  return worker;
+  return startThread({ beside: import.meta.url, name: "pulse", data, youngMib: 4 });
 }

@@ -30,6 +30,9 @@ export interface Settings {
   readonly logger: Logger;
 }
 
+/** Times of a store that are not set, in milliseconds. */
+export const defaultTimes = { stallMs: 1_250, writeTimeoutMs: 5_000 } as const;
+
 /** A file that is ready to be read and written. */
 export interface Parts {
   readonly file: Pick<Prepared, "path" | "gone" | "restorations">;

@@ -3,7 +3,7 @@
 import { type Logger, silentLogger } from "../../core/log.js";
 import * as check from "../../core/options.js";
 import { StoreError } from "../task-store.js";
-import { assemble, type SqliteStore } from "./assemble.js";
+import { assemble, defaultTimes, type SqliteStore } from "./assemble.js";
 import type { Synchronous } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { closeFiles } from "./file-identity.js";
@@ -95,8 +95,7 @@ const checks: check.OptionChecks<SqliteStoreOptions> = {
 const defaults = {
   synchronous: "FULL",
   shared: false,
-  stallMs: 1_250,
-  writeTimeoutMs: 5_000,
+  ...defaultTimes,
   logger: silentLogger,
 } as const;
 

@@ -1,15 +1,8 @@
-import { Worker } from "node:worker_threads";
-import { sourceLoader } from "../source-loader.js";
+import type { Worker } from "node:worker_threads";
+import { startThread } from "../thread-beside.js";
 import type { WriterPlace } from "./writer-link.js";
 
-/** Starts the thread of heartbeats from the file beside this one: TypeScript when run from source. */
+/** Starts the thread that repeats heartbeats. */
 export function startBeats(data: WriterPlace): Worker {
-  const isSource = import.meta.url.endsWith(".ts");
-  const worker = new Worker(new URL(isSource ? "./beat-thread.ts" : "./beat-thread.js", import.meta.url), {
-    workerData: data,
-    resourceLimits: { maxYoungGenerationSizeMb: 4 },
-    ...sourceLoader(import.meta.url),
-  });
-  worker.unref();
-  return worker;
+  return startThread({ beside: import.meta.url, name: "beat-thread", data, youngMib: 4 });
 }

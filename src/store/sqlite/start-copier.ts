@@ -1,10 +1,7 @@
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { startProcess } from "./process-beside.js";
 
-/** Starts the process that makes a backup from the file beside this one: TypeScript when run from source. */
+/** Starts the process that makes a backup. */
 export function startCopier(): ChildProcess {
-  const isSource = import.meta.url.endsWith(".ts");
-  return fork(new URL(isSource ? "./copier.ts" : "./copier.js", import.meta.url), [], {
-    execArgv: isSource ? ["--import", "tsx/esm"] : [],
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-  });
+  return startProcess(import.meta.url, "copier");
 }

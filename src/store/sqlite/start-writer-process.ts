@@ -1,13 +1,9 @@
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { startProcess } from "./process-beside.js";
 
 /**
- * Starts the process that writes a file for several others, from the file beside this one: TypeScript when run from
- * source. It ends by itself when the process that starts it has ended.
+ * Starts the process that writes a file for several others. It ends by itself when the process that starts it has ended.
  */
 export function startWriterProcess(): ChildProcess {
-  const isSource = import.meta.url.endsWith(".ts");
-  return fork(new URL(isSource ? "./writer-process.ts" : "./writer-process.js", import.meta.url), [], {
-    execArgv: isSource ? ["--import", "tsx/esm"] : [],
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-  });
+  return startProcess(import.meta.url, "writer-process");
 }

@@ -1,15 +1,12 @@
 import type { Logger } from "../../core/log.js";
 import { PulseThread } from "../pulse-thread.js";
 import { StoreError } from "../task-store.js";
-import { assemble, type Parts, type SqliteStore } from "./assemble.js";
+import { assemble, defaultTimes, type Parts, type SqliteStore } from "./assemble.js";
 import { toStoreError } from "./errors.js";
 import { closeFiles, type FileIdentity } from "./file-identity.js";
 import { startBeats } from "./start-beats.js";
 import { WriterLink, type WriterPlace } from "./writer-link.js";
 import { helloOf, WRITER_VERSION, type WriterAnswer, type WriterRequest } from "./writer-protocol.js";
-
-/** Times of `sqliteStore` that are not set. */
-const TIMES = { stallMs: 1_250, writeTimeoutMs: 5_000 };
 
 /**
  * The store of a worker: another process writes the file, for all workers of a server. This thread reads. A thread of
@@ -28,7 +25,7 @@ export function workerStore(answer: WriterAnswer, { shared }: WriterRequest, log
   let pulse: PulseThread | undefined;
   const parts: Parts = {
     file: { path, gone: undefined, restorations },
-    settings: { ...TIMES, logger },
+    settings: { ...defaultTimes, logger },
     shared: true,
     foreign: shared,
     writer: "process",

@@ -1,0 +1,34 @@
+import { backoffMs } from "../core/backoff.js";
+
+/** Limits of the starts of a process. */
+interface StartLimits {
+  /** A process that ends sooner than this after its start has crashed at once, in milliseconds. */
+  readonly youngMs: number;
+  /** Maximum delay, in milliseconds. */
+  readonly maxMs: number;
+}
+
+/** Delay before the third of several starts in a row, in milliseconds. It doubles with each further one. */
+const FIRST_DELAY_MS = 100;
+
+/** Delays the starts of a process that crashes at once, again and again. The first is replaced without a delay. */
+export class StartDelay {
+  readonly #limits: StartLimits;
+  #failures = 0;
+
+  constructor(limits: StartLimits) {
+    this.#limits = limits;
+  }
+
+  /** Starts in a row that have crashed at once. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** Counts the end of a process. @returns the delay before the next start, in milliseconds */
+  afterLife(livedMs: number): number {
+    const { youngMs, maxMs } = this.#limits;
+    this.#failures = livedMs < youngMs ? this.#failures + 1 : 0;
+    return this.#failures < 2 ? 0 : backoffMs(this.#failures - 1, { firstMs: FIRST_DELAY_MS, maxMs, jitter: 0 });
+  }
+}
