@@ -52,6 +52,12 @@ const ofTheMachine = /Unknown (user|global|builtin|env|cli) config/;
 const json = { "content-type": "application/json" };
 const say = (text: string) => ({ messageId: text, role: "ROLE_USER", parts: [{ text }] });
 
+/** Failures as Vitest tells them after its tests, or the last lines of what it printed. */
+function endOf(output: string): string {
+  const at = output.search(/⎯ (Failed|Unhandled) /);
+  return at < 0 ? output.slice(-4_000) : output.slice(at);
+}
+
 describe.each(supported)("Node.js $node with npm $npm", (version) => {
   const asked = isAsked(version.node);
 
@@ -101,7 +107,7 @@ describe.each(supported)("Node.js $node with npm $npm", (version) => {
       let output = "";
       for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (output += String(chunk)));
       const [status] = await once(child, "close");
-      expect(status, output).toBe(0);
+      expect(status, endOf(output)).toBe(0);
       process.stdout.write(`Node.js ${version.node}: ${output.slice(output.lastIndexOf(" Test Files"))}`);
     },
     1_200_000,
