@@ -51,6 +51,7 @@ export async function copyCommand(io: Io, from: string, to: string): Promise<voi
 
 async function openSource(store: string, onWatch: OnWatch): Promise<CopySource> {
   if (isAddress(store)) return (await import("../store/postgres/copy-source.js")).postgresSource(store, onWatch);
+  if (!existsSync(store)) throw new UsageError(`<from>: the file ${store} does not exist`);
   return (await import("../store/sqlite/copy-source.js")).sqliteSource(store);
 }
 

@@ -182,7 +182,7 @@ describe.skipIf(bin === undefined)("parley store copy", { timeout: 120_000 }, ()
     const secret = "postgres://ann:hunter2@localhost:1/x?password=hunter2";
     const cases: (readonly [string, string, number, string])[] = [
       [home.store, address(), 2, "has it open"],
-      ["missing.db", address(), 2, "does not exist"],
+      ["missing.db", address(), 2, "<from>: the file missing.db does not exist"],
       ["memory", address(), 2, "a store in memory"],
       [secret, join(home.folder, "a.db"), 75, "ECONNREFUSED"],
       [address(), join(home.folder, "a.db"), 2, 'run "parley migrate"'],

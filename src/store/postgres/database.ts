@@ -3,6 +3,7 @@ import type { Logger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import { Servers } from "./address.js";
 import { codeOf, isUndone, toStoreError } from "./errors.js";
+import { GuardedSocket } from "./guarded-socket.js";
 import { isRefusal, moved, ServerHistory } from "./server-history.js";
 
 /** A value of a statement. */
@@ -67,6 +68,7 @@ export class Database implements Statements {
       connectionTimeoutMillis: timeoutMs,
       query_timeout: timeoutMs,
       keepAlive: true,
+      stream: () => new GuardedSocket(),
       types: { getTypeParser: (type: number) => parsers[type] ?? asText },
     };
     class ServerClient extends driver.Client {
