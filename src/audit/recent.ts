@@ -6,11 +6,15 @@ import type { AuditLog, AuditRecord } from "./audit.js";
  */
 const MAX_RECENT = 1_000;
 
-/** A record with its number, which grows with each record. */
-interface Numbered {
-  readonly number: number;
+/** A record with its place in time. */
+export interface PlacedRecord {
+  /** Microseconds since 1970: the time of the record, and its rank among the records of that millisecond. */
+  readonly micros: number;
   readonly record: AuditRecord;
 }
+
+/** Ranks in one millisecond. */
+const RANKS = 1_000;
 
 /** Filters of records. An empty list matches all; so does an undefined owner. */
 export interface AuditFilter {
@@ -23,39 +27,40 @@ export interface AuditFilter {
 /** Keeps the latest audit records of the process, and passes each one on to another log. */
 export class RecentAudit implements AuditLog {
   readonly #next: AuditLog | undefined;
-  readonly #ring: Numbered[] = [];
+  readonly #ring: PlacedRecord[] = [];
   #written = 0;
+  #lastMicros = 0;
 
   constructor(next: AuditLog | undefined) {
     this.#next = next;
   }
 
   write(record: AuditRecord): unknown {
-    this.#ring[this.#written % MAX_RECENT] = { number: this.#written, record };
-    this.#written++;
+    const micros = Date.parse(record.at) * RANKS;
+    const isSame = Math.floor(this.#lastMicros / RANKS) * RANKS === micros;
+    this.#lastMicros = isSame ? this.#lastMicros + 1 : micros;
+    this.#ring[this.#written++ % MAX_RECENT] = { micros: this.#lastMicros, record };
     // The recorder catches what this throws.
     return this.#next?.write(record);
   }
 
   /**
-   * Returns matching records, newest first.
-   * @param before only records with a smaller number
+   * Returns matching records, newest first. Clocks jump, so the last record that was written is not always the newest.
+   * @param before only records with a smaller `micros`
    */
   list(
-    filter: AuditFilter,
+    { events, outcomes, owner }: AuditFilter,
     { before, limit }: { readonly before: number | undefined; readonly limit: number },
-  ): Numbered[] {
-    const { events, outcomes, owner } = filter;
-    const found: Numbered[] = [];
-    const oldest = Math.max(0, this.#written - MAX_RECENT);
-    for (let number = Math.min(before ?? this.#written, this.#written) - 1; number >= oldest; number--) {
-      const kept = this.#ring[number % MAX_RECENT];
-      if (kept === undefined || found.length >= limit) break;
-      const { record } = kept;
-      if (events.length > 0 && !events.includes(record.event)) continue;
-      if (outcomes.length > 0 && !outcomes.includes(record.outcome)) continue;
-      if (owner === undefined || owner === (record.owner ?? "")) found.push(kept);
-    }
-    return found;
+  ): PlacedRecord[] {
+    return this.#ring
+      .filter(
+        ({ micros, record }) =>
+          (before === undefined || micros < before) &&
+          (events.length === 0 || events.includes(record.event)) &&
+          (outcomes.length === 0 || outcomes.includes(record.outcome)) &&
+          (owner === undefined || owner === (record.owner ?? "")),
+      )
+      .sort((one, other) => other.micros - one.micros)
+      .slice(0, limit);
   }
 }

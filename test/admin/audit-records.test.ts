@@ -88,13 +88,25 @@ describe("RecentAudit", () => {
   it("keeps the last 1,000 records, and passes all on", () => {
     const passed: string[] = [];
     const recent = new RecentAudit({ write: ({ at }) => void passed.push(at) });
-    for (let i = 0; i < 2_500; i++) recent.write({ at: String(i), event: "key.used", outcome: "success" });
+    const at = (i: number): string => new Date(Math.floor(i / 4)).toISOString();
+    for (let i = 0; i < 2_500; i++) recent.write({ at: at(i), event: "key.used", outcome: "success" });
     expect(passed).toHaveLength(2_500);
     const filter = { events: [], outcomes: [] };
     const all = recent.list(filter, { before: undefined, limit: 5_000 });
-    expect([all.length, all[0]?.record.at, all.at(-1)?.record.at]).toEqual([1_000, "2499", "1500"]);
+    const places = all.map(({ micros }) => micros);
+    const expected = Array.from({ length: 1_000 }, (_, n) => 2_499 - n).map((i) => Math.floor(i / 4) * 1_000 + (i % 4));
+    expect(places).toEqual(expected);
     // A page that begins before the oldest record is the last.
-    expect(recent.list(filter, { before: 1_500, limit: 10 })).toEqual([]);
-    expect(recent.list(filter, { before: 1_502, limit: 10 }).map(({ number }) => number)).toEqual([1_501, 1_500]);
+    expect(recent.list(filter, { before: expected.at(-1), limit: 10 })).toEqual([]);
+    expect(recent.list(filter, { before: expected.at(-3), limit: 10 })).toEqual(all.slice(-2));
+  });
+
+  it("orders by the stated times, also after the clock has jumped", () => {
+    const recent = new RecentAudit(undefined);
+    for (const ms of [5, 7, 3, 4]) {
+      recent.write({ at: new Date(ms).toISOString(), event: "key.used", outcome: "success" });
+    }
+    const found = recent.list({ events: [], outcomes: [] }, { before: undefined, limit: 10 });
+    expect(found.map(({ micros }) => micros)).toEqual([7_000, 5_000, 4_000, 3_000]);
   });
 });

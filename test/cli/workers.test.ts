@@ -110,6 +110,17 @@ describe("parley serve --workers", () => {
     }
     const { limits } = JSON.parse(await asked("/v1/limits"));
     expect(limits.find(({ name }: { name: string }) => name === "maxConnections").value).toBe(40_000);
+    // The records of both, page by page.
+    const whole = JSON.parse(await asked("/v1/auditRecords?pageSize=1000")).records;
+    expect(whole.filter(({ event }: { event: string }) => event === "server.started")).toHaveLength(2);
+    const paged: unknown[] = [];
+    for (let token = "", pages = 0; (pages === 0 || token !== "") && pages < 100; pages++) {
+      const page = JSON.parse(await asked(`/v1/auditRecords?pageSize=1&pageToken=${encodeURIComponent(token)}`));
+      expect(page.records).toHaveLength(1);
+      paged.push(...page.records);
+      token = page.nextPageToken ?? "";
+    }
+    expect(paged).toEqual(expect.arrayContaining(whole));
 
     // What a killed worker had counted stays.
     process.kill(Number([...seen][0]), "SIGKILL");

@@ -1,9 +1,9 @@
 import { create, type DescMessage, fromJson, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   AdminService,
   DrainResponseSchema,
   GetServerResponseSchema,
+  ListAuditRecordsRequestSchema,
   ListAuditRecordsResponseSchema,
   ListExecutionsRequestSchema,
   ListExecutionsResponseSchema,
@@ -13,6 +13,7 @@ import {
 import type { AdminContext, AdminMethods } from "../methods.js";
 import type { OtherProcesses } from "../other-processes.js";
 import { pageOf } from "../page.js";
+import { microsOf } from "./audit-records.js";
 
 /** Methods about a process. All others are about the store, which the processes of a server share. */
 type OfProcess = Pick<
@@ -106,13 +107,15 @@ function mergesOf({ sharedLimits }: OtherProcesses): Merge {
     },
     setLogLevel: ([first]) => create(SetLogLevelResponseSchema, first),
     drain: (all) => create(DrainResponseSchema, { running: all.reduce((sum, each) => sum + each.running, 0n) }),
-    // Each process counts its own records, so there is one page.
-    listAuditRecords: (all, { pageSize }) => {
+    listAuditRecords: (all, request) => {
+      const page = pageOf(ListAuditRecordsRequestSchema, request, ["number"]);
       const records = all.flatMap((each) => each.records);
-      const timeOf = (record: (typeof records)[number]): number =>
-        record.at === undefined ? 0 : timestampMs(record.at);
-      records.sort((one, other) => timeOf(other) - timeOf(one));
-      return create(ListAuditRecordsResponseSchema, { records: records.slice(0, pageSize === 0 ? 100 : pageSize) });
+      records.sort((one, other) => microsOf(other) - microsOf(one));
+      const shown = records.slice(0, page.limit);
+      const last = shown.at(-1);
+      const isCut = shown.length < records.length || all.some(({ nextPageToken }) => nextPageToken !== "");
+      const nextPageToken = isCut && last !== undefined ? page.token([microsOf(last)]) : "";
+      return create(ListAuditRecordsResponseSchema, { records: shown, nextPageToken });
     },
   };
 }
