@@ -30,7 +30,7 @@ export class Throttle {
 
   /**
    * @param signals to count the failures of all processes that share a store
-   * @param port whose attempts are counted together
+   * @param port name of the port; each port has a count of its own
    */
   constructor({ maxFailedAttempts }: Pick<Limits, "maxFailedAttempts">, signals?: SignalMember, port = "agents") {
     const { intervalMs, maxAddresses } = failedAttempts;

@@ -17,13 +17,13 @@ export interface CommandOptions {
    */
   readonly sqliteDriver: DriverName;
   /**
-   * `auto` brings the tables of an older release to the current schema at the start; `check` refuses to start with them,
-   * and leaves that to `parley migrate`. Default `auto`.
+   * `auto` migrates the tables of an older release at the start; `check` refuses to start until `parley migrate` has
+   * migrated them. Default `auto`.
    */
   readonly migrate: "auto" | "check";
   /**
-   * Address of a NATS server by which servers with the same store tell each other of changes:
-   * `nats://user:password@host:4222?prefix=name` (docs/store-postgres.md). Default: PostgreSQL tells them.
+   * Address of a NATS server through which servers with the same store announce changes to each other:
+   * `nats://user:password@host:4222?prefix=name` (docs/store-postgres.md). Default: through PostgreSQL.
    */
   readonly signals: string;
   /** Lets several servers use the file at the same time; all of them need this option. Default: off. */
@@ -108,7 +108,7 @@ export const defaultCommandOptions: Pick<
   logFormat: "auto",
 };
 
-/** Most processes of one server. */
+/** Maximum number of processes of one server. */
 const MOST_WORKERS = 256;
 
 const processCount = wholeNumber(1, MOST_WORKERS);
@@ -135,12 +135,12 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
   },
   migrate: {
     kind: choice(["auto", "check"], "<mode>"),
-    help: "whether the start migrates an older store (auto) or refuses it (check), see parley migrate",
+    help: "migrate an older store at the start (auto) or refuse to start on it (check); see parley migrate",
   },
   signals: {
     kind: text("<url>"),
-    help: "NATS server by which servers with the same store tell each other of changes: nats://…",
-    otherwise: "PostgreSQL tells them",
+    help: "NATS server through which servers with the same store announce changes: nats://…",
+    otherwise: "through PostgreSQL",
   },
   shared: { kind: yesNo, help: "let several servers use the file; all of them need this option" },
   workers: { kind: processes, help: "processes that serve the same ports and tasks; cores: one for each core" },

@@ -56,7 +56,7 @@ export async function serve(path: string, given: Given, parts?: ServeParts): Pro
   await serveHere(path, given, { parts, worker });
 }
 
-/** Serves by this process. */
+/** Serves in this process. */
 async function serveHere(
   path: string,
   given: Given,
@@ -181,7 +181,7 @@ function workerOf(process: NodeJS.Process): Worker | undefined {
   return role === undefined || process.send === undefined ? undefined : new Worker(JSON.parse(role), process);
 }
 
-/** Lets workers carry the signals of a store that has none of its own. */
+/** Carries signals between workers if their store has no signals of its own. */
 async function carrySignals(store: TaskStore, worker: Worker | undefined): Promise<void> {
   if (worker === undefined || store.signals !== undefined) return;
   const { SignalHub } = await import("../signals/hub.js");
@@ -227,8 +227,8 @@ function waitsFor(server: Server | undefined, signal: NodeJS.Signals): string {
 }
 
 /**
- * Least time in which a worker that is replaced still answers the calls of its connections, in milliseconds. Clients in
- * use hear in it that the connection ends.
+ * Minimum time for which a replaced worker still answers calls on its connections, in milliseconds. Active clients
+ * learn in that time that the connection ends.
  */
 const REPLACE_MS = 2_000;
 
@@ -298,7 +298,7 @@ function storeOf(
   if (command.sqliteDriver !== undefined) useDriver(command.sqliteDriver);
   if (path !== "memory") {
     return async () => {
-      // Few servers need its code.
+      // Loaded on use, because few servers need this code.
       if (migrate === "check") (await import("../store/sqlite/current.js")).checkCurrent(path);
       return worker === undefined ? sqliteStore({ path, shared, logger }) : workerStoreOf(worker, path, shared, logger);
     };

@@ -12,7 +12,7 @@ import { UsageError } from "./usage-error.js";
 /** The signal that replaces all workers in turn. */
 const REPLACE_SIGNAL = "SIGUSR2";
 
-/** Serves by several processes, which run the same command line. This one accepts their connections. */
+/** Serves with several processes that run the same command line. This process accepts their connections. */
 export async function serveByWorkers(
   command: Pick<CommandOptions, "workers" | "store" | "logLevel" | "logFormat">,
 ): Promise<void> {
@@ -47,7 +47,7 @@ export async function serveByWorkers(
     () => primary.latestMs,
     async (signal) => {
       void notifySystemd("STOPPING=1", logger);
-      logger.info({ signal }, "asked to end: the workers end");
+      logger.info({ signal }, "asked to end: shutting down the workers");
       return exitProcess(await primary.end(signal), signal);
     },
   );

@@ -60,7 +60,7 @@ async function openTarget(store: string, onWatch: OnWatch): Promise<CopyTarget> 
   return (await import("../store/sqlite/copy-target.js")).sqliteTarget(store);
 }
 
-/** Prints a line now and then. */
+/** Prints a line of progress at each interval. */
 function progressTo(io: Io): (progress: CopyProgress) => void {
   let next = performance.now() + PROGRESS_MS;
   return ({ doing, tasks, of }) => {

@@ -12,7 +12,7 @@ transaction locks its tables, or the disk is full.
 const copyHelp = `
 Each is an SQLite file or postgres://…; the target is created, or has no tasks. Both are verified at the end, task by task. End all
 servers of both first: a file in use is refused, and a database whose servers send heartbeats, which it watches for 16 seconds. The
-source is not changed. An unfinished copy cannot be served; run the command again, and it begins anew.
+source is not changed. An unfinished copy cannot be served; run the command again, and it starts over.
 Afterwards start servers with the target alone: they run unfinished tasks on, and continue notifications where they were.
 Exit code 2: a wrong address, a store in use, a target with tasks, an older schema (see "parley migrate"); 75: the disk is full or
 fails, or the database cannot be reached.
@@ -22,7 +22,7 @@ fails, or the database cannot be reached.
 export function addStore(program: Command, io: Io): void {
   program
     .command("migrate")
-    .description("bring a PostgreSQL database or an SQLite file to the schema of this release")
+    .description("migrate a PostgreSQL database or an SQLite file to the schema of this release")
     .option("--store <address>", "postgres://…, or an SQLite file; default: PARLEY_STORE, or parley.db if it exists")
     .addHelpText("after", migrateHelp)
     .action(async (flags: { readonly store?: string }) =>

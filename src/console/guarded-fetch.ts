@@ -22,7 +22,7 @@ export function guardedFetch(guard: Pick<TargetGuard, "admit" | "lookup">): type
     const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
       request.once("response", resolve).on("error", reject);
     });
-    // The reader gets its error.
+    // The reader of the body receives the error.
     answer.on("error", () => {});
     const { statusCode: status = 502 } = answer;
     if (status === 200) return new Response(Readable.toWeb(answer) as ReadableStream<Uint8Array>, { status });

@@ -134,8 +134,8 @@ export interface Limits {
    */
   readonly expiredStreamGraceMs: number;
   /**
-   * Failed authentications from one address that are checked without delay, at all processes that share a store. Default
-   * 20.
+   * Failed authentications from one address that are checked without delay, over all processes that share a store.
+   * Default 20.
    */
   readonly maxFailedAttempts: number;
   /** Time for a call of another agent with one answer, in milliseconds. Default 60 seconds. */

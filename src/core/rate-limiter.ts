@@ -8,7 +8,7 @@ export interface Rate {
   readonly maxKeys: number;
 }
 
-/** Most bursts that events counted elsewhere may be ahead of the rate. */
+/** Maximum number of bursts by which events counted elsewhere may exceed the rate. */
 const MOST_AHEAD = 32;
 
 /**
@@ -55,8 +55,8 @@ export class RateLimiter {
   }
 
   /**
-   * Counts events that another limiter of the same rate has allowed. Both may have allowed a burst: the key then waits
-   * until the rate has made up for all.
+   * Counts events that another limiter of the same rate has allowed. If both allowed a burst, the key waits until the
+   * rate has caught up with all of them.
    */
   chargeElsewhere(key: string, events: number): void {
     const now = performance.now();

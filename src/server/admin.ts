@@ -177,7 +177,7 @@ function dispatchOf(
 async function allMetrics(metrics: Metrics, worker: Worker | undefined): Promise<MetricFamily[]> {
   const own = await metrics.read();
   if (worker === undefined) return own;
-  // With its own ones, which the primary process keeps for the time after its end.
+  // Sends this worker's own metrics along: the primary process still counts them after the worker has ended.
   const others = (await worker.ask(METRICS_QUESTION, own)) as readonly (MetricFamily[] | null)[];
   return summed([own, ...others.filter((each) => each !== null)]);
 }

@@ -30,7 +30,7 @@ import { TlsKeeper, type TlsPaths } from "./tls-reload.js";
 
 /** Options of `close()` for a server with ports. */
 interface DrainOptions {
-  /** Time in which it still answers calls, in milliseconds. Default: the option `drainDelayMs`. */
+  /** Time for which the server still answers calls, in milliseconds. Default: the option `drainDelayMs`. */
   readonly drainDelayMs?: number;
 }
 

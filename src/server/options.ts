@@ -38,8 +38,8 @@ interface CommonOptions {
   /** Store of the tasks: `sqliteStore(path)`, or `memoryStore()` for tests. The server closes it. */
   readonly store: TaskStore;
   /**
-   * Signals to servers with the same store: `await natsSignals(url)`. The server closes them. Default: those of the store,
-   * which PostgreSQL carries itself; without any, changes by other servers are seen within a second.
+   * Signals to servers with the same store: `await natsSignals(url)`. The server closes them. Default: the signals of
+   * the store, which PostgreSQL has. Without signals, the server sees changes by other servers within a second.
    */
   readonly signals?: Signals;
   /** Limits that differ from the defaults. */

@@ -181,7 +181,7 @@ function isScheme(value: string): boolean {
 function id(field: string, value: string, report: Report): void {
   const { maxIdLength } = requestBounds;
   if (value.length > maxIdLength) report(field, `is longer than ${maxIdLength} characters`);
-  // Neither PostgreSQL nor every SQLite keeps one.
+  // PostgreSQL and some SQLite drivers cannot store this character.
   if (value.includes("\0")) report(field, "has a NUL character");
 }
 

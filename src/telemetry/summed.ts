@@ -20,7 +20,7 @@ export function summed(processes: readonly (readonly MetricFamily[])[]): MetricF
   return [...all.values()];
 }
 
-/** Returns what stays true of a process that has ended: its counts, without its state. */
+/** Returns the counters and histograms of a process that has ended, without its gauges. */
 export function countsOf(families: readonly MetricFamily[]): MetricFamily[] {
   return families.filter(({ row }) => row.kind !== "gauge");
 }

@@ -39,7 +39,7 @@ export async function* followTasks(
 ): AsyncGenerator<FollowTasksResponse> {
   const { engine, store } = parts;
   const changes = new Changes();
-  // This process and the poll of a shared store may both tell of a change.
+  // Both this process and the poll of a shared store may report a change.
   const sent = new Map<string, number>();
   const ignore = engine.control.onChange((taskId) => changes.add(taskId));
   const stay = client.onCancel(() => changes.wake());

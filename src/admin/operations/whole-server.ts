@@ -15,13 +15,13 @@ import type { OtherProcesses } from "../other-processes.js";
 import { pageOf } from "../page.js";
 import { microsOf } from "./audit-records.js";
 
-/** Methods about a process. All others are about the store, which the processes of a server share. */
+/** Methods that report on one process. All others use the store, which the processes of a server share. */
 type OfProcess = Pick<
   AdminMethods,
   "getServer" | "listExecutions" | "listLimits" | "setLogLevel" | "drain" | "listAuditRecords"
 >;
 
-/** Returns the answer of a server from those of its processes, of which the first is the one that was called. */
+/** Merges the answers of a server's processes into one. The first answer is that of the called process. */
 type Merge = {
   readonly [K in keyof OfProcess]: (answers: Answers<K>, request: Parameters<OfProcess[K]>[0]) => Answers<K>[0];
 };
@@ -47,12 +47,12 @@ function ofAll(name: keyof OfProcess, own: OfProcess, others: OtherProcesses, me
   const question = `admin.${name}`;
   const ask = own[name] as unknown as Method;
   const merge = merges[name] as unknown as (answers: readonly unknown[], request: unknown) => MessageShape<DescMessage>;
-  // None of them asks for its caller.
+  // None of these methods depends on its caller.
   others.answer(question, async (value) =>
     toJson(output as DescMessage, await ask(fromJson(input, value as JsonValue), undefined)),
   );
   return async (request, context) => {
-    // First, as it may reject the request.
+    // Runs first, because it may reject the request.
     const mine = await ask(request, context);
     const answers = await others.ask(question, toJson(input, request as MessageShape<typeof input>));
     const theirs = answers.filter((answer) => answer !== null);

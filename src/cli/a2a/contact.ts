@@ -5,10 +5,10 @@ import { failureOf } from "./failures.js";
 import type { Scope } from "./scope.js";
 
 /**
- * Tells of streams that are cut, and ends the run if no interface can be reached at the first call. Later calls may be
- * repeated, since the agent was there.
+ * Reports broken streams, and ends the run if the first call reaches no interface. Later calls may be retried, because
+ * the agent was reachable before.
  *
- * @param count number of interfaces, of which the client tries each once
+ * @param count number of interfaces; the client tries each once
  */
 export function firstContact(context: Scope, count: number): Interceptor {
   let isReached = false;

@@ -61,7 +61,7 @@ function tellsState({ payload }: StreamResponse): boolean {
   return endsBlockingSend(payload.value.status?.state ?? TaskState.UNSPECIFIED);
 }
 
-/** Prints events, each as a line of JSON or as text. Pieces of one artifact in a row are one text. */
+/** Prints each event as a line of JSON or as text. Consecutive pieces of one artifact become one text. */
 export class EventPrinter {
   readonly #out: Context["out"];
   /** The artifact whose text is open. */
@@ -93,7 +93,7 @@ export class EventPrinter {
   }
 }
 
-/** A text of an artifact, and the event without it. */
+/** The text of an artifact event, and the rest of the event. */
 interface Piece {
   readonly artifactId: string;
   readonly append: boolean;

@@ -2,11 +2,11 @@ import { usage } from "./errors.js";
 import type { Scope } from "./scope.js";
 import { singleLine } from "./text.js";
 
-/** A URL, a host with a port, this machine, or the file of a card. */
+/** Matches a URL, a host with a port, localhost, or a path that ends in .json. */
 const reference = /^(?:[a-z][a-z\d+.-]*:\/\/\S+|[\w.-]+:\d+(?:\/\S*)?|localhost|\S+\.json)$/i;
 
 /**
- * Rejects a command that names no agent, but seems to name one by the text that it would send.
+ * Rejects a command without an agent whose text looks like the address of one.
  * @throws Failure
  */
 export function checkNamesAgent(

@@ -27,9 +27,9 @@ export function block(label: string, content: string): string {
   return `${label}:\n${lines.map((line) => line || " ").join("\n")}\n\n`;
 }
 
-/** A block whose text comes in pieces. Together they are what `block` returns for the whole text. */
+/** Formats a block whose text arrives in pieces. The joined results equal `block` of the whole text. */
 export class TextBlock {
-  /** Line ends at the end, of which the block lacks the last one. */
+  /** Trailing line ends. The block leaves out the last one. */
   #ends = "";
   #isEmpty = true;
 
@@ -135,7 +135,7 @@ export function eventText({ payload }: StreamResponse, isVerbose: boolean): stri
   }
 }
 
-/** Joins texts in a row: an agent that writes an artifact piece by piece makes a part of each. */
+/** Joins consecutive texts: an agent that streams an artifact creates one part for each piece. */
 function joined(parts: readonly Part[]): readonly Part[] {
   const all: Part[] = [];
   for (const part of parts) {

@@ -31,7 +31,7 @@ export async function openFile(
   { audit, timeout, bearer }: FileOptions,
 ): Promise<{ readonly transport: Transport; close(): Promise<void> }> {
   if (isAnyAddress(path)) {
-    const remedy = "Call the operator's service of a server that uses it (--admin)";
+    const remedy = "Call the operator's service of a server that uses this store (--admin)";
     throw new CommandError("usage", `--store: ${withoutSecrets(path)} is not a file. ${remedy}`);
   }
   if (!existsSync(path)) throw new CommandError("usage", `--store: the file ${path} does not exist`);

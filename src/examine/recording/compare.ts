@@ -7,7 +7,10 @@ import type { Clean } from "./format.js";
 /** Changed lines beyond which two answers count as wholly different. The time of a comparison grows with their square. */
 const MAX_CHANGES = 1_000;
 
-/** Lines of a part that are compared one by one. The rest counts as one line, because there may be millions. */
+/**
+ * Maximum number of lines of a part that are compared one by one. The rest counts as one line, because there may be
+ * millions.
+ */
 const MAX_LINES = 100_000;
 
 /** Rules of a comparison. */

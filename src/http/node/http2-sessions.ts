@@ -58,7 +58,8 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     const open = watchStreams(session);
     closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs });
     options.begun?.(session, socket);
-    // Its connection was accepted before. A client that reads this before it has sent its first request drops that one.
+    // The connection was accepted before the drain. A client that gets a GOAWAY before it sends its first request drops
+    // that request, so the GOAWAY comes later.
     if (isDraining) background(setTimeout(announce, LATE_MS, session));
   };
   return {
@@ -82,12 +83,11 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
 }
 
 /**
- * The highest id of a stream. A GOAWAY that names it asks for another connection, and refuses no call that is on its way
- * (RFC 9113, 6.8).
+ * The highest stream id. A GOAWAY with it asks for another connection and refuses no call in flight (RFC 9113, 6.8).
  */
 const LAST_STREAM = 2 ** 31 - 1;
 
-/** Delay of that GOAWAY for a session that begins after it was sent to the others, in milliseconds. */
+/** Delay of that GOAWAY for a session that begins during the drain, in milliseconds. */
 const LATE_MS = 500;
 
 function announce(session: http2.ServerHttp2Session): void {

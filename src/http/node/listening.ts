@@ -21,13 +21,13 @@ export interface Place {
 
 /** Connections that another process accepts. */
 export interface ConnectionSource {
-  /** True if other processes take the connections that this one leaves. */
+  /** True if other processes take the connections that this one declines. */
   readonly hasOthers: boolean;
   /** Opens the place, unless it is open. @throws the system's error */
   open(place: Place): Promise<Bound>;
-  /** Takes connections from now on. */
+  /** Starts to take connections. */
   take(accept: (socket: Socket) => void): void;
-  /** Takes no more. Those on their way go to another process. */
+  /** Stops taking connections. Those in flight go to another process. */
   stop(): void;
 }
 
@@ -70,7 +70,7 @@ export async function listenAt(server: Server, place: Place, failed: (error: Err
 async function takeFrom(source: ConnectionSource, server: Server, place: Place): Promise<Bound> {
   const bound = await source.open(place);
   if (bound.port === 0) server.prependListener("connection", (socket: Socket) => markLocal(socket));
-  // HTTP servers begin to look for slow requests then.
+  // On this event, HTTP servers start to check for slow requests.
   server.emit("listening");
   source.take((socket) => server.emit("connection", socket));
   return bound;
@@ -111,7 +111,7 @@ export function isShared({ fd, reusePort, source }: Place): boolean {
   return source === undefined ? fd !== undefined || reusePort === true : source.hasOthers;
 }
 
-/** Resolves when a server that does not accept any more has closed, and all of these connections have. */
+/** Resolves when these connections and a server that has stopped accepting have closed. */
 export async function closedWith(server: Server, sockets: Iterable<Socket>): Promise<void> {
   const closes = [...sockets].map((socket) => new Promise<void>((resolve) => socket.once("close", () => resolve())));
   await Promise.all([new Promise<void>((resolve) => server.close(() => resolve())), ...closes]);

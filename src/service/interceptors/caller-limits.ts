@@ -43,7 +43,7 @@ export function callerLimits(limits: Limits, signals?: SignalMember): ServiceInt
   };
 }
 
-/** Returns the caller's open things in other processes. */
+/** Returns the number of calls or streams that the caller has open in other processes. */
 function elsewhere(counts: SharedCount<CallerShare>, call: Call): number {
   return counts.isAlone ? 0 : counts.elsewhere(callerKeyOf(call) ?? "");
 }

@@ -77,10 +77,10 @@ function preview(text: string, look: MarkdownLook): readonly string[] {
   return tokens === undefined ? text.replace(/\n$/, "").split("\n") : rendered(tokens, look);
 }
 
-/** A line with a hundred marks of quotes and lists before its text. */
+/** Matches a line with a hundred quote and list markers before its text. */
 const tooDeep = /^(?:[ \t]*(?:>|(?:[-+*]|\d+[.)])[ \t])){100}/m;
 
-/** Parses a text; undefined for one that is nested so deep that the parser is slow or cannot. */
+/** Parses a text. Returns undefined if it is nested too deeply for the parser. */
 function lexed(text: string): Token[] | undefined {
   if (tooDeep.test(text)) return undefined;
   try {
