@@ -209,8 +209,8 @@ export class Engine {
   }
 
   /**
-   * Takes over at once the tasks of processes that have ended, by their names as holders. Only for processes whose end
-   * their parent has seen: the tasks of a process that still lives would run twice until its next append.
+   * Takes over the tasks of ended processes at once, by their names as holders. Pass only processes whose parent has
+   * seen them exit: the tasks of a live process would run twice until its next append.
    */
   takeOver(holders: readonly string[]): void {
     this.#leases.noteEnded(holders);
@@ -317,7 +317,7 @@ async function readAnew(tasks: Tasks, executions: Executions, logger: Logger): P
     // Its lease remains, and the process that claims it recovers the task from the stored entries.
     executions.get(log.taskId)?.abandon("lease-lost");
   });
-  logger.warn({ compared, lost }, "tasks were read anew from another server of the store");
+  logger.warn({ compared, lost }, "tasks were reloaded from another server of the store");
 }
 
 /** Creates an engine over a store. Call `start` before use. */

@@ -1,8 +1,8 @@
 import { type Fence, type Lease, NO_HOLDER } from "../../store/task-store.js";
 
 /**
- * `Lease.attempt` counts the executions of a turn: those that followed a crash in units, those that followed an outage
- * of the store in steps of this size. Each execution has a fence of its own, and only crashes count for `maxRestarts`.
+ * `Lease.attempt` counts the executions of a turn. A restart after a crash adds 1, a restart after an outage of the
+ * store adds this number. So each execution has its own fence, and only crashes count for `maxRestarts`.
  */
 const OUTAGE = 65_536;
 
@@ -24,12 +24,12 @@ export function runsOf(fence: Fence): number {
   return attemptsOf(fence) + outagesOf(fence);
 }
 
-/** Returns the lease of the next execution of a turn, whose last one was ended by a crash. */
+/** Returns the lease of a turn's next execution after a crash. */
 export function afterCrash(lease: Lease): Lease {
   return { holder: lease.holder, turn: lease.turn, attempt: lease.attempt + 1 };
 }
 
-/** Returns the lease of the next execution of a turn, whose last one was ended by an outage of the store. */
+/** Returns the lease of a turn's next execution after an outage of the store. */
 export function afterOutage({ holder, turn, attempt }: Lease): Lease {
   return { holder, turn, attempt: attempt + OUTAGE };
 }

@@ -1,9 +1,12 @@
 import type { Metrics } from "../../telemetry/metrics.js";
 
-/** Time that the store has to work beside an append, in milliseconds, so that only this append has failed. */
+/**
+ * Time for which the store must answer other writes, in milliseconds, before the failure of one append is not an
+ * outage.
+ */
 const MEANWHILE_MS = 500;
 
-/** Notes which writes the store has answered, to tell an outage from the failure of one task. */
+/** Notes which writes the store has answered, to distinguish an outage from the failure of one task. */
 export class StoreAnswers {
   #latest = Number.NEGATIVE_INFINITY;
 
@@ -12,7 +15,7 @@ export class StoreAnswers {
     if (began > this.#latest) this.#latest = began;
   }
 
-  /** True if the store has answered a write that began well after this one, which has failed. */
+  /** True if the store has answered a write that began well after this failed one. */
   isAnsweredAfter(began: number): boolean {
     return this.#latest > began + MEANWHILE_MS;
   }

@@ -5,7 +5,7 @@ import { afterCrash, afterOutage, notStarted, outagesOf, queuedLease } from "./a
 /** Maximum number of tasks remembered. Interruptions of further tasks count as crashes. */
 const MAX_TASKS = 10_000;
 
-/** Outages of the store for one turn that do not count for `maxRestarts`: its own appends may be what fails. */
+/** Number of outages per turn that do not count for `maxRestarts`. Its own appends may cause further ones. */
 const MAX_OUTAGES = 20;
 
 /** Delays of a turn's restarts after its first outage. */
@@ -17,11 +17,11 @@ export interface Interruption {
   readonly after: number;
   /** Position of the first such turn, if known: all earlier turns are finished, whichever lease is stored. */
   readonly next?: number | undefined;
-  /** True if the store was away, for all tasks. */
+  /** True if the store was unavailable for all tasks. */
   readonly isOutage: boolean;
 }
 
-/** An interruption as it is remembered. */
+/** An interruption with the state of its recovery. */
 interface Noted extends Interruption {
   readonly at: number;
   /** Number of complete polls of the leases since then. */

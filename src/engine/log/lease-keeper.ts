@@ -54,7 +54,7 @@ interface Abandonable {
   abandon(cause: "lease-lost"): void;
 }
 
-/** What ended an execution. */
+/** The cause of an execution's end. */
 export type Ended = "crash" | "outage";
 
 /** Maximum number of recovered executions running here concurrently; later ones wait. */
@@ -141,7 +141,7 @@ export class LeaseKeeper {
     }
   }
 
-  /** Notes that processes have ended: the next claim takes their tasks over without waiting for a lease to pass. */
+  /** Notes that processes have ended: the next claim takes over their tasks without waiting for leases to expire. */
   noteEnded(holders: readonly string[]): void {
     this.#ended = holders;
   }
@@ -181,7 +181,7 @@ export class LeaseKeeper {
     if (this.#after !== "") return;
     this.#orphans = this.#found;
     this.#found = new Map();
-    // A store that is not healthy may not show what it has.
+    // An unhealthy store may list only some of its leases.
     if (store.health.status.healthy) this.#interrupted.notePoll(this.#orphans);
   }
 

@@ -31,7 +31,7 @@ export class SnapshotSaver {
     this.#bytesSince += bytes;
   }
 
-  /** Saves no further piece of the snapshot under way: the store may have lost the ones before. */
+  /** Stops saving the current snapshot: the store may have lost its earlier pieces. */
   giveUp(): void {
     this.#givenUp++;
   }

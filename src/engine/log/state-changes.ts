@@ -18,7 +18,7 @@ export const MAX_STATE_BYTES: number = 256 * 1024;
 /** A new state's version is a random number up to this one. */
 const MAX_FIRST_VERSION = 2 ** 48;
 
-/** No state has this version. */
+/** A version that no state has. */
 const NO_VERSION = -1;
 
 const utf8 = new TextDecoder();
@@ -79,7 +79,7 @@ export class StateChanges implements TurnConversationState {
   /** Number of changes that this attempt has made, including those that an earlier one has stored. */
   #made = 0;
   #failure: StateChangeFailed | undefined;
-  /** Moves of the store to other servers before the base was read. */
+  /** Number of moves of the store to other servers before the base was read. */
   #moves: number | undefined;
   /** The calls in progress. */
   #calls: Promise<unknown> = Promise.resolve();

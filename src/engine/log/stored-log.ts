@@ -200,7 +200,7 @@ export abstract class StoredLog {
     this.wake();
   }
 
-  /** Stops the snapshot under way, of which the store may lack the first pieces. */
+  /** Stops the current snapshot, because the store may lack its first pieces. */
   giveUpSnapshot(): void {
     this.#snapshots.giveUp();
   }

@@ -25,7 +25,7 @@ const maxConflicts = 8;
 /** A task of fewer bytes as JSON stays in memory completely while it is followed. */
 const KEPT_WHOLE_BYTES = 256 * 1024;
 
-/** Times that a refresh reads again because another process has appended meanwhile. The next refresh continues. */
+/** Maximum number of reads in one refresh while another process appends. The next refresh continues. */
 const MOST_ROUNDS = 10;
 
 /**
@@ -73,7 +73,7 @@ export class TaskLog extends StoredLog {
     return this.#uncertain;
   }
 
-  /** True if the store has answered others during the last append, so that a failure of it is no outage. */
+  /** True if the store answered other writes during the last append. A failure of that append is then not an outage. */
   get isAnsweredMeanwhile(): boolean {
     return this.#isAnsweredMeanwhile;
   }
@@ -219,7 +219,7 @@ export class TaskLog extends StoredLog {
    * flight are left to the answer of that append, since they may be read before the answer arrives.
    */
   async refresh(): Promise<void> {
-    // A head that is ahead of the entries has the lease of a later moment: beside a pause, none would look like its end.
+    // A head newer than the entries may have no lease: the turn would then seem to end in its last known pause.
     for (let rounds = 1; !this.isLost && !(await this.#refreshOnce()) && rounds < MOST_ROUNDS; rounds++);
   }
 

@@ -10,16 +10,18 @@ import { type TaskView, taskViewOf } from "../read/task-handle.js";
 import type { Executions } from "./executions.js";
 import { leaveOthers } from "./relayed.js";
 
-/** Maximum number of attempts of a cancel that meets an end in flight which is not stored after all. */
+/**
+ * Maximum number of attempts of a cancel. It retries if another end of the task was in flight but is then not stored.
+ */
 const MAX_TRIES = 3;
 
 /** Time for the process that executes a task to answer a cancel, in milliseconds. Without an answer it counts as dead. */
 const ANSWER_MS = 1_000;
 
-/** Time beyond the grace period for its end to be stored and seen here, in milliseconds. */
+/** Time after the grace period for the task's end to be stored and seen here, in milliseconds. */
 const SLACK_MS = 2_000;
 
-/** Answers of a process that is asked to cancel a task: its agent has its grace period, or it does not execute the task. */
+/** Answers to a request to cancel a task: the agent has its grace period, or the process does not execute the task. */
 const answers = ["canceling", "idle"] as const;
 
 /** Asks the process that executes a task to cancel it, with the grace period of its agent. */
@@ -47,8 +49,8 @@ export function answerCancels(signals: SignalMember, executions: Executions, not
 
 /**
  * Cancels a task and returns it: canceled, or ended by its agent within the grace period (specification 3.1.5). If
- * another process executes it, that process is asked to cancel it. Without an answer, or an end in time, the task is
- * canceled here: the end of a task ends its lease.
+ * another process executes it, that process is asked to cancel it. If that process does not answer, or does not end the
+ * task in time, the task is canceled here: the end of a task ends its lease.
  * @param traceParent of the call, stored with the status if no execution ends the task
  * @throws A2AError TASK_NOT_CANCELABLE, UNAVAILABLE
  */
@@ -63,8 +65,8 @@ export async function cancelTask(log: TaskLog, executions: Executions, tracePare
     if (isTerminal(log.fold.state)) throw notCancelable(shown);
     isAsked = await askHolder(log, executions);
     if (isAsked && (await isEndedWithin(log, source.limits.cancelGraceMs + SLACK_MS))) return taskViewOf(log);
-    // Sub-tasks are canceled first: if a crash interrupts the cancel, the client's retry reaches all of them. An agent
-    // in another process must not notice that and end the task before its client does.
+    // Sub-tasks are canceled first: if a crash interrupts the cancel, the client's retry reaches all of them. While an
+    // agent in another process may run, they are canceled later: it would notice their end and end the task first.
     const isElsewhere = executions.mayRunElsewhere(log);
     if (executions.get(taskId) === undefined && !isElsewhere) await leaveOthers(source, log);
     await executions.get(taskId)?.cancel();
@@ -84,14 +86,14 @@ export async function cancelTask(log: TaskLog, executions: Executions, tracePare
     return taskViewOf(log);
   } catch (error) {
     if (!isEnded(error)) throw error;
-    // The process that was asked has ended it after all.
+    // The asked process has ended the task meanwhile.
     if (isAsked && isTerminal(log.fold.state)) return taskViewOf(log);
     // The task ended after it was checked.
     throw notCancelable(shown);
   }
 }
 
-/** Asks the process that executes a task to cancel it. Resolves to false if none does, as far as can be known. */
+/** Asks the process that executes a task to cancel it. Resolves to false if no known process executes it. */
 async function askHolder(log: TaskLog, executions: Executions): Promise<boolean> {
   const { signals } = executions;
   const holder = executions.holderElsewhere(log);

@@ -70,8 +70,8 @@ const MAX_IDLE = 4_096;
  * has waited longest for one, however much others have sent, and within an owner to the oldest message. An execution
  * that does not wait costs two counters.
  *
- * The executions of an owner in other processes count as well. Each process may run one of each owner all the same, so
- * that its queue moves on however many others run.
+ * An owner's executions in other processes count as well. Each process may still run one execution of each owner, so
+ * that its queue never stalls.
  */
 export class ExecutionSlots {
   readonly #limits: SlotLimits;

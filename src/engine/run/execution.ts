@@ -368,7 +368,7 @@ export class Execution {
     if (reason?.cause === "shutdown") return this.#interrupted();
     if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
     if (isOutage(error)) throw error;
-    // Another process has ended the task, as the agent's step or event was told: the agent has not failed.
+    // Another process has ended the task, so the agent's step or event was rejected. The agent has not failed.
     if (isTerminal(this.log.plannedState)) return this.#settle();
     this.#source.metrics?.refused(limitIn(error));
     await this.#close(TaskState.FAILED, failureText(error, this.#logger));

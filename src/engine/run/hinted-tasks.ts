@@ -1,10 +1,10 @@
 import type { TaskLog } from "../log/task-log.js";
 import type { TaskLogCache } from "../log/task-log-cache.js";
 
-/** Tasks read at once: a process with many followers must not keep its appends waiting for connections. */
+/** Maximum number of concurrent reads. A process with many followers must leave connections for its appends. */
 const MOST_READS = 8;
 
-/** The tasks in use here that others have changed. A task is read once for all hints that came before its read began. */
+/** The tasks in use here that others have changed. One read of a task serves all hints that arrived before it began. */
 export class HintedTasks {
   readonly #logs: TaskLogCache;
   readonly #refresh: (log: TaskLog) => Promise<void>;
@@ -22,7 +22,7 @@ export class HintedTasks {
     this.#begin();
   }
 
-  /** Drops the tasks that are due. */
+  /** Drops the reads that have not begun. */
   end(): void {
     this.#due.clear();
   }

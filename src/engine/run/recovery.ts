@@ -27,7 +27,7 @@ interface Recovery {
   readonly log: TaskLog;
   /** The claimed lease. */
   readonly lease: Lease;
-  /** What ended the execution before. */
+  /** The cause of the previous execution's end. */
   readonly ended: Ended;
   readonly leases: LeaseKeeper;
   readonly store: TaskStore;

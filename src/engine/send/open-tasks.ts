@@ -7,7 +7,7 @@ import type { OwnerSlots } from "../run/execution-slots.js";
 /** Time during which an owner with too many tasks is rejected without a new count, in milliseconds. */
 const REFUSED_MS = 100;
 
-/** One process may create a 64th of the tasks left before it counts again, if others create tasks too. */
+/** If other processes create tasks too, this one counts again after it has created a 64th of the tasks left. */
 const GRANTED_PART = 64;
 
 /**

@@ -60,7 +60,7 @@ async function well(store: PostgresStore): Promise<void> {
 }
 
 describe.skipIf(bin === "")("postgresStore whose primary is replaced by its standby", () => {
-  it("refuses writes until its tasks were read anew, then goes on", async () => {
+  it("refuses writes until its tasks are reloaded, then continues", async () => {
     const { open, level, failOver } = await pair();
     const store = await open();
     let head = await create(store, { taskId: "a" });
@@ -140,7 +140,7 @@ describe.skipIf(bin === "")("postgresStore whose primary is replaced by its stan
     expect(await standby.query("SELECT count(*)::int FROM parley.segment")).toEqual([[2]]);
   });
 
-  it("goes on when a primary becomes read-only and another one takes over", async () => {
+  it("continues when a primary becomes read-only and another one takes over", async () => {
     const { primary, standby, way, open, level } = await pair();
     const store = await open();
     const head = await create(store, { taskId: "a" });
@@ -160,7 +160,7 @@ describe.skipIf(bin === "")("postgresStore whose primary is replaced by its stan
 });
 
 describe.skipIf(bin === "")("an engine whose store loses its last entries", () => {
-  it("ends what rests on them, and runs the turn again from what is stored", async () => {
+  it("ends executions that depend on them, and runs the turn again from the stored entries", async () => {
     const { standby, open, holdBack, failOver } = await pair();
     const steps = [gate(), gate(), gate()];
     const causes: unknown[] = [];
@@ -199,7 +199,7 @@ describe.skipIf(bin === "")("an engine whose store loses its last entries", () =
     // The turn whose task was created in the lost part may have tried to append meanwhile.
     expect(causes).toHaveLength(2);
     expect(causes).toContainEqual(expect.objectContaining({ cause: "lease-lost" }));
-    expect(bench.logged.find(({ message }) => message.includes("read anew from another server"))?.facts).toMatchObject({
+    expect(bench.logged.find(({ message }) => message.includes("reloaded from another server"))?.facts).toMatchObject({
       lost: 2,
     });
     await expect(bench.engine.get(scope, created.accepted!.task.id)).rejects.toMatchObject({
@@ -221,7 +221,7 @@ describe.skipIf(bin === "")("an engine whose store loses its last entries", () =
     expect(await standby.query("SELECT count(*)::int FROM parley.task")).toEqual([[1]]);
   });
 
-  it("lets an execution go on whose entries are all stored", async () => {
+  it("continues an execution whose entries are all stored", async () => {
     const { open, level, failOver } = await pair();
     const [go, begun] = [gate(), gate()];
     const attempts: number[] = [];
