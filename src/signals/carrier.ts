@@ -1,19 +1,19 @@
 /**
- * A way for texts from one process to others: LISTEN and NOTIFY, NATS, a channel between workers. It may lose, repeat,
- * delay and reorder texts, and may bring those of strangers: `SignalHub` does the rest. It connects again by itself for
- * as long as it is open, and its methods never throw or reject. Each passes `test/signals/cases.ts`.
+ * Transports texts between processes: LISTEN and NOTIFY, NATS, a channel between workers. A carrier may lose, repeat,
+ * delay and reorder texts, and may deliver texts of unrelated programs; `SignalHub` handles all of that. It reconnects
+ * by itself while it is open, and its methods never throw or reject. Each carrier passes `test/signals/cases.ts`.
  */
 export interface Carrier {
-  /** Most bytes of one text, as UTF-8. */
+  /** Maximum size of one text as UTF-8, in bytes. */
   readonly maxBytes: number;
 
-  /** Begins to carry. Called once, before all other methods. `hear` takes each text, also one of this process itself. */
+  /** Connects. Called once, before all other methods. `hear` receives each text, including those of this process. */
   open(hear: (text: string) => void): void;
 
-  /** Carries texts to all other processes. */
+  /** Sends texts to all other processes. */
   broadcast(texts: readonly string[]): void;
 
-  /** Carries a text to the process of a member, possibly to all. Resolves to false if that process surely does not exist. */
+  /** Sends a text to the process of a member, or to all. Resolves to false if that process certainly does not exist. */
   send(to: string, text: string): Promise<boolean>;
 
   /** A member of this process has joined. */
@@ -22,6 +22,6 @@ export interface Carrier {
   /** A member of this process has left. */
   left?(name: string): void;
 
-  /** Carries the texts given so far, if that is quick, and releases every resource. */
+  /** Sends the pending texts if that is quick, then releases every resource. */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
-/** Marks texts of this format. Another format gets another mark: a process ignores texts that it does not know. */
+/** Prefix of texts in this format. Another format gets another prefix, and a process ignores unknown prefixes. */
 const MARK = "p1";
 
-/** Most characters of a name of a member, a topic or a question. Processes remember names, and any program may send some. */
+/** Maximum length of a name of a member, topic or question. Processes remember names, and any program may send them. */
 const MOST_NAME = 200;
 
 /** Message of one process to others. */

@@ -5,28 +5,28 @@ import type { Carrier } from "./carrier.js";
 import { changedTexts, type Frame, frameOf, type Question, textOf, utf8Length } from "./frames.js";
 import type { Inquiry, SignalMember, Signals, Topic } from "./signals.js";
 
-/** Time between two sendings, in milliseconds: changes and values are collected meanwhile. */
+/** Interval between two sends, in milliseconds. Changes and values are collected in between. */
 const COLLECT_MS = 5;
 
-/** Delay after a quiet time, in milliseconds, for other tasks of the same commit. */
+/** Delay of the first send after an idle time, in milliseconds. It collects other tasks of the same commit. */
 const FIRST_MS = 1;
 
-/** Most ids that wait. Later ones are left to polling. */
+/** Maximum number of ids that wait. Polling finds the others. */
 const MOST_IDS = 10_000;
 
-/** Most bytes of a text between members of one process, which nothing limits otherwise. */
+/** Maximum size of a text between members of one process, in bytes. No carrier limits it. */
 const LOCAL_BYTES = 1_000_000;
 
-/** Most questions that a member remembers, to answer a repeated one once. */
+/** Maximum number of questions that a member remembers, to answer a repeated question once. */
 const MOST_QUESTIONS = 1_000;
 
-/** Most senders and topics whose last value a member remembers, to ignore an older one. */
+/** Maximum number of senders and topics whose last value a member remembers, to ignore older ones. */
 const MOST_SENDERS = 1_000;
 
 /**
- * The members of one process. It passes their signals to each other and, by a carrier, to members of other processes. It
- * collects, cuts to the size of the carrier, and ignores repeated, outdated and unknown ones, for every way of
- * carrying alike. Without a carrier it joins the engines of one process alone.
+ * The members of one process. It passes their signals to each other and, through a carrier, to members of other
+ * processes. For every carrier alike, it batches signals, splits them to the size of the carrier, and ignores repeated,
+ * outdated and unknown ones. Without a carrier it connects the engines of one process only.
  */
 export class SignalHub implements Signals {
   readonly #members = new Map<string, Member>();
@@ -99,7 +99,7 @@ export class SignalHub implements Signals {
     const frame = frameOf(text);
     if (frame === undefined) return;
     if (frame.kind === "question" || frame.kind === "answer") this.#members.get(frame.to)?.hear(frame);
-    // A carrier may bring back what members of this process have sent; they have heard it already.
+    // A carrier may return texts that members of this process have sent and already received.
     else for (const member of this.#members.values()) if (member.name !== frame.from) member.hear(frame);
   }
 }
@@ -107,7 +107,7 @@ export class SignalHub implements Signals {
 /** The part of a hub that its members use. */
 interface HubPart {
   readonly maxBytes: number;
-  /** True without other members to hear it. */
+  /** True if no other member can receive anything. */
   readonly isAlone: () => boolean;
   readonly broadcast: (texts: readonly string[]) => void;
   readonly send: (to: string, text: string) => Promise<boolean>;
@@ -124,7 +124,7 @@ class Member implements SignalMember {
   #values = new Map<string, unknown>();
   #count = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Time of the last sending, by `performance.now()`. */
+  /** Time of the last send, by `performance.now()`. */
   #sent = Number.NEGATIVE_INFINITY;
   #hasLeft = false;
   #onChanged: (taskIds: readonly string[]) => void = () => {};
@@ -133,7 +133,7 @@ class Member implements SignalMember {
   /** The number of the last value of each sender and topic. */
   readonly #counts = new Map<string, number>();
   readonly #heard = new Map<string, true>();
-  /** Takes the answer of each open question. */
+  /** Receives the answer to each open question. */
   readonly #open = new Map<string, (value: unknown, from: string) => void>();
 
   constructor(name: string, hub: HubPart) {
@@ -252,7 +252,7 @@ class Member implements SignalMember {
   }
 }
 
-/** Signals between engines of one process that have a store open together. */
+/** Signals between engines of one process that share an open store. */
 export function localSignals(): Signals {
   return new SignalHub();
 }

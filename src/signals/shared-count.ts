@@ -2,7 +2,7 @@ import { background } from "../core/async.js";
 import type { SignalMember, Topic } from "./signals.js";
 import { canHash, readUsage, sharedUsage, type UsageList, UsageNames, UsagePace, usageList, usageOf } from "./usage.js";
 
-/** Callers of this process, and processes, whose counts are kept. */
+/** Maximum numbers of callers of this process, and of other processes, whose counts are kept. */
 const MOST_OWN = 4_096;
 const MOST_PROCESSES = 1_000;
 
@@ -12,11 +12,11 @@ interface SharedCountOptions<T> {
   readonly signals: SignalMember | undefined;
   /** Unique among those of the process. */
   readonly topic: string;
-  /** Most that a caller may have. */
+  /** Limit of one caller. */
   readonly max: number;
   /** Reads the present count of a caller. */
   readonly countOf: (caller: T) => number;
-  /** Called when others may have more or less than before. */
+  /** Called when the counts in other processes may have changed. */
   readonly changed?: () => void;
 }
 
@@ -28,24 +28,24 @@ interface Others {
 }
 
 /**
- * Numbers of things that callers have open, such as streams, over all processes: each tells the others its own, and
- * repeats them, so that a lost message counts for a second. Those of a process that has ended expire.
+ * Counts what callers have open, such as streams, over all processes. Each process broadcasts its own counts and
+ * repeats them every second, so the effect of a lost message ends then. Counts of a process that has ended expire.
  */
 export class SharedCount<T> {
-  /** Up to this count, a caller need not be told of. */
+  /** A caller with a count up to this one is not broadcast. */
   readonly untold: number;
   readonly #options: SharedCountOptions<T>;
   readonly #signals: SignalMember | undefined;
   readonly #names: UsageNames;
   readonly #topic: Topic<UsageList>;
   readonly #pace = new UsagePace();
-  /** Callers of this process that are told of. */
+  /** Callers of this process whose counts are broadcast. */
   #own = new Map<string, T>();
   #timer: NodeJS.Timeout | undefined;
   #lastList = "";
   #lastAt = 0;
   readonly #others = new Map<string, Others>();
-  /** Sums of what others have. */
+  /** Sums of the counts in other processes, by hashed name. */
   readonly #sums = new Map<string, number>();
   #sweeper: NodeJS.Timeout | undefined;
 
@@ -59,7 +59,7 @@ export class SharedCount<T> {
     this.#signals?.subscribe(this.#topic, (list, process) => this.#hear(usageOf(list), process));
   }
 
-  /** True if no other process has told of any caller, so that `elsewhere` is 0 for all. */
+  /** True if no other process has broadcast a caller. `elsewhere` is then 0 for all. */
   get isAlone(): boolean {
     return this.#sums.size === 0;
   }
@@ -69,7 +69,7 @@ export class SharedCount<T> {
     return this.#sums.size === 0 ? 0 : (this.#sums.get(this.#names.of(key)) ?? 0);
   }
 
-  /** Tells others of a caller for as long as it has more than `untold`. Call it when it has more than before. */
+  /** Broadcasts a caller while its count exceeds `untold`. Call it whenever the count has increased. */
   tell(key: string, caller: T): void {
     if (this.#signals === undefined || this.#own.has(key) || this.#own.size >= MOST_OWN) return;
     this.#own.set(key, caller);

@@ -3,15 +3,16 @@ import { type Rate, RateLimiter } from "../core/rate-limiter.js";
 import type { SignalMember, Topic } from "./signals.js";
 import { canHash, readUsage, sharedUsage, type UsageList, UsageNames, UsagePace, usageList, usageOf } from "./usage.js";
 
-/** Keys whose events wait to be told. Those of others are not. */
+/** Maximum number of keys whose events wait to be broadcast. Events of further keys are not broadcast. */
 const MOST_WAITING = 10_000;
 
-/** Periods after which the events of keys that have had few of them are dropped. */
+/** Number of periods after which the process drops the events of keys with few events. */
 const KEPT_PERIODS = 10;
 
 /**
- * A rate that holds over all processes: each tells the others which events it has counted, and counts theirs. A lost
- * message allows as many events more as it told of. Without signals it holds for this process alone.
+ * A rate that holds over all processes. Each process broadcasts the events that it has counted, and counts those of the
+ * others. A lost message admits as many additional events as it contained. Without signals the rate holds for this
+ * process alone.
  */
 export class SharedRate {
   readonly #rate: RateLimiter;
@@ -56,7 +57,7 @@ export class SharedRate {
   }
 }
 
-/** Collects events by name, and tells others of them. */
+/** Collects events by name and broadcasts them. */
 class ToldEvents {
   readonly names: UsageNames;
   readonly #signals: SignalMember;

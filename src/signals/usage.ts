@@ -1,16 +1,18 @@
 import { evictOldest } from "../core/maps.js";
 
-/** Tells other processes what callers use here of the limits that hold over all processes. */
+/** Constants of the broadcasts about the usage of limits that hold over all processes. */
 export const sharedUsage = {
-  /** Time for which usage is collected before it is told, in milliseconds. */
+  /** Time for which usage is collected before it is broadcast, in milliseconds. */
   periodMs: 100,
-  /** Added to `periodMs` for each process heard of beyond ten, so that no process hears more than 100 messages a second. */
+  /**
+   * Added to `periodMs` for each known process beyond ten, so that no process receives more than 100 messages a second.
+   */
   periodPerProcessMs: 10,
   /** Longest `periodMs`. */
   maxPeriodMs: 1_000,
-  /** Callers in one message: those that use most. */
+  /** Maximum number of callers in one message. Those that use most come first. */
   maxNames: 256,
-  /** A caller that uses less than one part in this many of its limit, in one process, is not told of. */
+  /** Divisor of a limit. A process does not broadcast a caller whose usage is below that part of its limit. */
   untoldPart: 64,
   /** Interval at which counts are repeated, in milliseconds. */
   repeatMs: 1_000,
@@ -21,24 +23,24 @@ export const sharedUsage = {
 /** Characters of a hash of a name: 72 bits, so that a name with the hash of another cannot be found. */
 const HASH_LENGTH = 12;
 
-/** Names that are remembered with their hashes. */
+/** Maximum number of names that are remembered with their hashes. */
 const MOST_NAMES = 32_768;
 
 /** Largest number in a message. */
 const MOST = 1_000_000;
 
-/** Returns true if this runtime can hash names at once. Without it nothing is told. */
+/** Returns true if this runtime can hash names synchronously. Otherwise usage is not broadcast. */
 export function canHash(): boolean {
   return globalThis.process?.getBuiltinModule?.("node:crypto") !== undefined;
 }
 
-/** Names of callers as others are told of them: hashed, because a name may be private. */
+/** Hashes names of callers for broadcasts, because a name may be private. */
 export class UsageNames {
   readonly #topic: string;
   #young = new Map<string, string>();
   #old = new Map<string, string>();
 
-  /** @param topic so that one caller has another name in each */
+  /** @param topic part of the hash, so that a caller has a different hash in each topic */
   constructor(topic: string) {
     this.#topic = topic;
   }
@@ -66,7 +68,7 @@ export class UsageNames {
 /** Names and numbers of a message, one after the other. */
 export type UsageList = readonly (string | number)[];
 
-/** Returns the largest numbers by name as a message has them. */
+/** Returns the largest numbers by name in the form of a message. */
 export function usageList(numbers: [name: string, number: number][]): UsageList {
   const { maxNames } = sharedUsage;
   const told = numbers.length > maxNames ? numbers.sort(([, a], [, b]) => b - a).slice(0, maxNames) : numbers;
@@ -90,13 +92,13 @@ export function usageOf(list: UsageList): ReadonlyMap<string, number> {
   return numbers;
 }
 
-/** Processes that are remembered. */
+/** Maximum number of processes that are remembered. */
 const MOST_PROCESSES = 1_000;
 
 /** Time after which a silent process no longer counts for the period, in milliseconds. */
 const SILENT_MS = 10_000;
 
-/** The processes that have told of usage lately. */
+/** The processes that have recently broadcast usage. */
 export class UsagePace {
   /** Time at which each was last heard, the longest silent one first. */
   readonly #heard = new Map<string, number>();

@@ -5,10 +5,10 @@ import { membersOf } from "../../core/members.js";
 import type { Carrier } from "../carrier.js";
 import type { NatsConnection, NatsMessage, NatsTransport } from "./transport.js";
 
-/** Interval of pings, in milliseconds. A server that misses two of them is left for another connection. */
+/** Interval of pings, in milliseconds. After two missed pings, the client reconnects. */
 const PING_MS = 5_000;
 
-/** Time for a connection to be made, in milliseconds. */
+/** Timeout of a connection attempt, in milliseconds. */
 const CONNECT_MS = 5_000;
 
 /** Time between attempts to connect again, in milliseconds. */
@@ -17,7 +17,7 @@ const RETRY = { firstMs: 100, maxMs: 2_000, jitter: 0.5 };
 /** Time for the process of a member to acknowledge a text, in milliseconds. */
 const ACKNOWLEDGE_MS = 1_000;
 
-/** Time for the last texts, in milliseconds. */
+/** Time to send the last texts when the carrier closes, in milliseconds. */
 const CLOSE_MS = 1_000;
 
 /** Dependencies of the carrier. */
@@ -30,17 +30,17 @@ export interface NatsCarrierOptions {
 }
 
 /**
- * Carries signals by NATS: one subject for all, and one for each member. One subject for each task would save processes
- * the changes of tasks that they do not use, which cost them less than the subscriptions.
+ * Carries signals over NATS, with one subject for all and one for each member. A subject for each task would spare
+ * processes the changes of tasks that they do not use, but the subscriptions would cost more than those changes.
  */
 export class NatsCarrier implements Carrier {
-  /** Far below what servers take, 1 MB by default. */
+  /** Far below the limit of NATS servers, 1 MB by default. */
   readonly maxBytes = 32_768;
   readonly #options: NatsCarrierOptions;
   readonly #all: string;
   #hear: (text: string) => void = () => {};
   #connection: NatsConnection | undefined;
-  /** False while the connection is being made again: texts would wait, and be outdated. */
+  /** False during a reconnect: texts would wait and be outdated when sent. */
   #isUp = false;
   readonly #members = new Map<string, { unsubscribe(): void } | undefined>();
   #timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,4 @@
-// Carries hints between servers by NATS.
+// Carries hints between servers over NATS.
 
 import { type Logger, silentLogger } from "../../core/log.js";
 import * as check from "../../core/options.js";
@@ -12,7 +12,7 @@ import { natsTransport } from "./transport.js";
 export interface NatsSignalsOptions {
   /**
    * Servers and login: `nats://user:password@host:4222,host2:4222`, `tls://` to encrypt. A user without a password is a
-   * token. `?prefix=name` at the end is the same as `prefix`, which wins.
+   * token. `?prefix=name` at the end has the meaning of `prefix`, which takes precedence.
    */
   readonly url: string;
   /**
@@ -26,8 +26,9 @@ export interface NatsSignalsOptions {
 }
 
 /**
- * Returns signals by core NATS, for the option `signals`. Needs the package `@nats-io/transport-node`. It connects when a
- * server uses it, and again for as long as that runs: without NATS, changes by other servers are seen by polling.
+ * Returns signals over core NATS, for the option `signals`. Needs the package `@nats-io/transport-node`. They connect
+ * when a server uses them and reconnect while it runs. Without NATS, the server finds changes by other servers by
+ * polling.
  *
  * @throws Error for wrong options, or without the package
  */

@@ -14,7 +14,7 @@ export interface NatsConnection {
   request(subject: string, payload: string, options: { timeout: number }): Promise<unknown>;
   flush(): Promise<void>;
   status(): AsyncIterable<{ readonly type: string }>;
-  /** Resolves when the connection does not connect again by itself, with the error if there is one. */
+  /** Resolves when the connection has closed for good, to the error if one caused it. */
   closed(): Promise<unknown>;
   close(): Promise<void>;
 }
