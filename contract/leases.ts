@@ -121,7 +121,7 @@ function claimingAtOnce(contract: StoreContract): void {
 function afterEnd(contract: StoreContract): void {
   const { expect } = contract.suite;
 
-  scenario(contract, "takes over at once what a holder has that is known to have ended", async (store) => {
+  scenario(contract, "takes over the leases of a holder at once when it is known to have ended", async (store) => {
     if (!store.shared) return;
     await create(store, { taskId: "a", lease: leaseOf() });
     await create(store, { taskId: "b", lease: leaseOf({ holder: "alive" }) });
@@ -130,7 +130,7 @@ function afterEnd(contract: StoreContract): void {
     }
     const [first, ...others] = await store.claimLeases({ ...claim, ended: ["holder"] });
     expect([first?.taskId, first?.lease?.holder, others]).toEqual(["a", "new", []]);
-    // Also what an append stores later that was on its way when its process ended.
+    // The same holds for a lease that an append in flight stores after its process has ended.
     await create(store, { taskId: "c", lease: leaseOf() });
     expect((await store.claimLeases(claim)).map(({ taskId }) => taskId)).toEqual(["c"]);
     expect((await store.head({ taskId: "b" }))?.lease?.holder).toBe("alive");

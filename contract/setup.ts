@@ -40,8 +40,8 @@ export function scenario(contract: StoreContract, name: string, test: (store: Ta
 }
 
 /**
- * Does the same for each of many, a hundred at a time: a store of few connections lets calls wait for one, and gives those up that
- * wait for long.
+ * Calls `work` for each element, a hundred at a time. A store with few connections queues calls, and rejects those that
+ * wait too long.
  */
 export async function forEachOf<T>(
   all: readonly T[],

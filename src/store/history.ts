@@ -1,14 +1,14 @@
 /**
- * Moves of a store to another server, which may lack the end of what the one before acknowledged. From the moment at
- * which the store notices a move, it refuses every write that may rest on what was read before, with `unavailable`,
- * until all listeners have read anew what they keep in memory.
+ * Moves of a store to another server, which may lack the last writes that the previous one acknowledged. Once the store
+ * notices a move, it rejects every write that may depend on earlier reads with `unavailable`, until all listeners have
+ * reloaded what they keep in memory.
  */
 export interface StoreHistory {
-  /** Number of moves so far. What was read before the last one may not be stored. */
+  /** Number of moves so far. The store may lack what was read before the last one. */
   readonly moves: number;
   /**
-   * Calls the listener at every move. Writes are accepted again when its promise resolves; one that rejects is called
-   * again after a while. The returned function unsubscribes it.
+   * Calls the listener at every move. Writes are accepted again when its promise resolves. A listener that rejects is
+   * called again later. The returned function unsubscribes it.
    */
   onMove(listener: () => Promise<void>): () => void;
 }

@@ -1,4 +1,7 @@
-/** Ended holders that are remembered. Each start of a process has a name of its own, so old ones have no leases left. */
+/**
+ * Maximum number of ended holders that are remembered. Each start of a process has its own name, so old names have no
+ * leases left.
+ */
 const MOST_ENDED = 1_000;
 
 /** Observation of a holder. */
@@ -27,7 +30,7 @@ export class LivenessMonitor {
     this.#clock = clock;
   }
 
-  /** Notes holders whose processes have ended: they are gone at the next check, whatever their heartbeats are. */
+  /** Notes holders whose processes have ended. The next check counts them as gone, whatever their heartbeats are. */
   end(holders: readonly string[] = []): void {
     for (const holder of holders) this.#ended.add(holder);
     for (const oldest of this.#ended) {

@@ -1,7 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import type { HeartbeatRequest } from "./task-store.js";
 
-/** The thread that continues the heartbeats while the event loop is blocked. One that ends is started again. */
+/** Continues the heartbeats in a thread while the event loop is blocked. If the thread ends, it is started again. */
 export class PulseThread {
   readonly #start: () => Worker;
   #thread: Worker | undefined;

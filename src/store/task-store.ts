@@ -35,8 +35,8 @@ export interface TaskStore extends PushStore, BackupStore, CensusStore, Operator
   readonly shared: boolean;
 
   /**
-   * Signals between the processes that have the tasks open, closed with the store. A store without them leaves changes by
-   * other processes to polling.
+   * Signals between the processes that have the tasks open, closed with the store. Without them, processes find the
+   * changes of others by polling.
    */
   readonly signals?: Signals | undefined;
 
@@ -333,8 +333,9 @@ export interface ClaimRequest {
   readonly leaseMs: number;
   readonly limit: number;
   /**
-   * Holders whose processes are known to have ended, as their parent process sees it: their leases can be claimed at
-   * once. Only a parent knows that; silence is not proof. The store remembers them for later calls, also for deliveries.
+   * Holders whose processes have ended, as their parent process has seen. Their leases can be claimed at once. Only a
+   * parent knows that an end is certain; silence is not proof. The store remembers them for later claims, also of
+   * deliveries.
    */
   readonly ended?: readonly string[];
 }

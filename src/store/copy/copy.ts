@@ -14,9 +14,9 @@ export interface CopyProgress {
 export type CopyCounts = { readonly [K in Kind | "entry"]: number };
 
 /**
- * Copies all records to an empty store, and reads both to compare them, one task after the other. Its memory is bounded,
- * however long a task is. If it fails, the target keeps its mark.
- * @throws StoreError `failed` if both differ at the end, or if a server used one of them meanwhile
+ * Copies all records to an empty store, and reads both to compare them, one task after the other. Its memory is
+ * bounded, however long a task is. If it fails, the target stays marked as unfinished.
+ * @throws StoreError `failed` if the stores differ at the end, or if a server used one of them meanwhile
  */
 export async function copyStore(
   source: CopySource,

@@ -74,7 +74,7 @@ export class Servers {
     return this.#all[this.#index] ?? "";
   }
 
-  /** Chooses the next server, unless another call has left `failed` before. */
+  /** Chooses the next server, unless another call has already left `failed`. */
   leave(failed: string): void {
     if (failed === this.current) this.#index = (this.#index + 1) % this.#all.length;
   }

@@ -7,12 +7,12 @@ export const outcome = { stored: 0, refused: 1, conversation: 2, taskConfigs: 3,
 
 /**
  * The function that appends to many tasks in one statement, and so in one transaction with one commit; `{s}` stands for
- * the schema. Its arguments are arrays with an element for each append, no two of the same task, and arrays of segments,
- * each with the number of its append. It returns rows for those appends alone that have something to tell: a refusal, a
- * lease that stays, or push configurations.
+ * the schema. Its arguments are arrays with an element for each append, no two of the same task, and arrays of
+ * segments, each with the number of its append. It returns rows only for appends with a result: a refusal, a lease that
+ * stays, or push configurations.
  *
- * - All known tasks are locked first, in the order of their ids, in which every process locks them. Each statement after
- *   that sees what was committed before the locks were given, and nothing that it reads of these tasks changes.
+ * - All known tasks are locked first, in the order of their ids, in which every process locks them. Each later
+ *   statement sees all commits from before the locks were granted, and nothing that it reads of these tasks changes.
  * - A plain append, to a task of the same state without push configurations, is decided together with all others of the
  *   kind. The rest is decided one by one, as far as possible from what one statement reads about all of them.
  * - Changes of the numbers of tasks by state become a few rows of `tally` (`counts.ts`).

@@ -56,7 +56,7 @@ type Facts = [
   version: number | null,
 ];
 
-/** What appends tell the store. */
+/** Callbacks from the appends to their store. */
 interface Outcomes {
   /** Called after each commit. */
   readonly onStored: () => void;
@@ -120,7 +120,7 @@ export class Appends {
     if (this.#lanes > 0 || this.#waiting.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Waiting appends rest on reads from the earlier server. */
+  /** Waiting appends depend on reads from the previous server. */
   #refuseWaiting(): void {
     for (const { reject } of this.#waiting.splice(0)) reject(moved());
   }
@@ -260,7 +260,7 @@ function resultOf(
   return pushed === true ? { lease: there, pushed } : { lease: there };
 }
 
-/** The request with bytes of its own. */
+/** Returns the request with its own copy of the bytes. */
 function ownRequest(request: AppendRequest): AppendRequest {
   const { conversation, pushConfig } = request;
   if (conversation === undefined && pushConfig === undefined) return request;

@@ -9,7 +9,7 @@ const TEXT = 25;
 /** Bytes before the elements of an array. */
 const HEADER = 20;
 
-/** A text up to this length is written here; the call of a native function costs more. */
+/** Maximum length of a text that is encoded here. For short texts, a native call costs more. */
 const SHORT = 64;
 
 /** Reads the value of an element, undefined for NULL. */

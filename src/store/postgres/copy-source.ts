@@ -22,15 +22,15 @@ import { migrate } from "./migrate.js";
 import { openDatabase } from "./migrate-database.js";
 
 /**
- * Time that the heartbeats of a store are watched before it counts as unused, in milliseconds. A live server sends one
- * each third of `leaseMs`, 5 seconds by default.
+ * Time for which the heartbeats of a store are watched before it counts as unused, in milliseconds. A live server sends
+ * one every third of `leaseMs`, 5 seconds by default.
  */
 const WATCH_MS = 16_000;
 
-/** Interval between two looks at the heartbeats, in milliseconds. */
+/** Interval between two reads of the heartbeats, in milliseconds. */
 const LOOK_MS = 500;
 
-/** Entries of the tasks whose segments one statement looks at. */
+/** Maximum number of entries in the tasks whose segments one statement reads. */
 const GROUP_ENTRIES = 5_000;
 
 /**

@@ -4,13 +4,13 @@ import type { Database } from "./database.js";
 const FOLD_MS = 1_000;
 
 /**
- * Numbers of tasks by owner and state, which a list has as its total. Rows of `counter` that every commit updates would
- * make the commits of one owner wait for each other. So a commit adds rows to `tally`, which are folded into `counter`
- * once a second; the view `counted` has the sum of both at one moment.
+ * Numbers of tasks by owner and state, the totals of lists. If every commit updated rows of `counter`, the commits of
+ * one owner would wait for each other. So a commit adds rows to `tally`, which are folded into `counter` once a second.
+ * The view `counted` has the sum of both at one moment.
  *
- * - A tally has the number of its transaction. All those below `folded.upto` are folded: a read skips what is left of
- *   them while a long transaction elsewhere keeps it from being cleaned up. A database that was restored from a dump
- *   begins with lower numbers, so a store folds when it opens.
+ * - A tally has the number of its transaction. Tallies below `folded.upto` are folded. A read skips those that a long
+ *   transaction elsewhere keeps from being cleaned up. A database that was restored from a dump begins with lower
+ *   numbers, so a store folds when it opens.
  * - Removed tasks are counted by a trigger.
  */
 export const counts: string = `

@@ -15,12 +15,12 @@ export type Row = readonly unknown[];
 /** Times that a transaction is repeated after a deadlock. */
 const MOST_REPEATS = 5;
 
-/** The code of a write on a server that is read-only, as a primary is that has become a standby. */
+/** Error code of a write on a read-only server, such as a primary that has become a standby. */
 const READ_ONLY = "25006";
 
 /** Options of a use of a connection. */
 export interface Use {
-  /** True for a write that rests on earlier reads: it is refused if the server has changed since. */
+  /** True for a write that depends on earlier reads. It is refused if the server has changed since. */
   readonly isGuarded?: boolean;
 }
 
@@ -55,7 +55,7 @@ export class Database implements Statements {
   readonly #timeoutMs: number;
   /** A name for each statement, so that a connection prepares it once. */
   readonly #names = new Map<string, string>();
-  /** Connections of an earlier number are closed: their server is not the one to use. */
+  /** Connections with an earlier number are closed, because their server is no longer used. */
   #round = 0;
   readonly #rounds = new WeakMap<PoolClient, number>();
   #closed: Promise<void> | undefined;
@@ -113,7 +113,7 @@ export class Database implements Statements {
     return this.use((client) => this.#run<R>(client, sql, copies));
   }
 
-  /** Address of the server that is used now. */
+  /** Address of the current server. */
   get server(): string {
     return this.#servers.current;
   }
@@ -159,7 +159,7 @@ export class Database implements Statements {
       client = await this.#connect();
       if (isGuarded) history.check(moves);
       const result = await run(client);
-      // The server before this one may have confirmed what this one lacks.
+      // The previous server may have confirmed writes that this one lacks.
       if (isGuarded) history.check(moves);
       return result;
     } catch (error) {
@@ -171,7 +171,7 @@ export class Database implements Statements {
     }
   }
 
-  /** Opens a connection beside the pool, whose statements may take any time if they are `unlimited`. The caller ends it. */
+  /** Opens a connection outside the pool. If it is `unlimited`, statements have no timeout. The caller closes it. */
   async connection({ unlimited = false }: { readonly unlimited?: boolean } = {}): Promise<Client> {
     const server = this.#servers.current;
     const client = this.#client(unlimited ? undefined : this.#timeoutMs);
@@ -187,7 +187,7 @@ export class Database implements Statements {
     }
   }
 
-  /** A connection of the pool to the server that is used now, the first of those named that takes writes. */
+  /** Returns a pooled connection to the current server, the first named one that takes writes. */
   async #connect(): Promise<PoolClient> {
     for (let failures = 0; ; ) {
       const server = this.#servers.current;
@@ -202,7 +202,7 @@ export class Database implements Statements {
     }
   }
 
-  /** Opens a connection on which all reads see one moment, however long they take. The caller ends it. */
+  /** Opens a connection on which all reads see one moment, however long they take. The caller closes it. */
   async reader(): Promise<Pick<Statements, "query"> & { end(): Promise<void> }> {
     const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
       try {

@@ -17,7 +17,7 @@ export function codeOf(thrown: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** True for an error that undid the whole statement, which may succeed if it is repeated. */
+/** True for an error that rolled back the whole statement. A retry may succeed. */
 export function isUndone(thrown: unknown): boolean {
   return UNDONE.has(codeOf(thrown));
 }
@@ -30,10 +30,10 @@ export function toStoreError(thrown: unknown, doing: string): StoreError {
   return storeErrorOf(thrown, doing, codeOf(thrown), kindOf);
 }
 
-/** Codes of a refused login: no such role or way in, a wrong password, no such database. */
+/** Codes of a refused login: unknown role or method, wrong password, unknown database. */
 const REFUSED: ReadonlySet<string> = new Set(["28000", "28P01", "3D000"]);
 
-/** Converts the error of a first connection: a refused login is then a mistake in the address, and no outage. */
+/** Converts the error of a first connection. A refused login then means a wrong address, not an outage. */
 export function toOpeningError(thrown: unknown, doing: string): StoreError {
   const error = toStoreError(thrown, doing);
   if (error.kind !== "unavailable" || !REFUSED.has(codeOf(error.cause))) return error;

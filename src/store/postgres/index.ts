@@ -53,8 +53,8 @@ export interface PostgresStoreOptions {
    */
   readonly require?: Durability;
   /**
-   * `auto` (the default) brings an older schema to the current version when the store is opened, with servers of the
-   * previous release running. `check` rejects an older schema, which `parley migrate` brings to the current version.
+   * `auto` (the default) migrates an older schema when the store is opened; servers of the previous release may run
+   * meanwhile. `check` rejects an older schema and leaves its migration to `parley migrate`.
    */
   readonly migrate?: "auto" | "check";
   readonly logger?: Logger;

@@ -28,7 +28,7 @@ export class Leases {
     this.#database = database;
     this.#s = schema;
     this.#pulse = new PulseThread(startPulse);
-    // The next heartbeat starts it again, for the server that is used by then.
+    // The next heartbeat starts it again, for the server in use at that time.
     database.history.onNotice(() => void this.#pulse.end());
   }
 

@@ -34,7 +34,7 @@ export interface MigrateOptions {
  * Brings a schema to the current version, while servers of the previous release use it. One process at a time takes
  * steps; the others wait for it. A process that was killed leaves the version of its last complete step.
  *
- * A role that may only read and write rows is enough if nothing is to be done.
+ * If no step is needed, a role that may only read and write rows is enough.
  * @throws StoreError `newer-schema` if a later release has migrated it; `failed` with `check` if it is older, or if the
  * role may not change it; `unavailable` if another transaction locks a table for too long
  */
@@ -91,6 +91,6 @@ function notMigrated(schema: string, version: number, needed: number): StoreErro
 function unfinishedCopy(schema: string): StoreError {
   return new StoreError(
     "failed",
-    `The schema ${schema} is the target of an unfinished "parley store copy": run that command again, which begins anew.`,
+    `The schema ${schema} is the target of an unfinished "parley store copy": run that command again to start over.`,
   );
 }

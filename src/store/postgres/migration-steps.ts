@@ -15,26 +15,27 @@ const POLL_MS = 250;
 /** Interval between log lines while a migration waits or works, in milliseconds. */
 const PROGRESS_MS = 10_000;
 
-/** Wait of a step for a table, in milliseconds. Statements of servers queue behind it for as long. */
+/** Time that a step waits for a table lock, in milliseconds. Statements of servers queue behind it meanwhile. */
 const LOCK_TIMEOUT_MS = 500;
 
 /** Pauses after a step that did not get its locks, in milliseconds. */
 const PAUSES_MS = [250, 500, 1_000, 2_000, 5_000];
 
-/** A step that has not got its locks for this time fails, in milliseconds. */
+/** Time after which a step without its locks fails, in milliseconds. */
 const MOST_WAIT_MS = 300_000;
 
-/** Locks held too long by others, a deadlock, a serialization. */
+/** Codes of a lock timeout, a deadlock, and a serialization failure. */
 const AGAIN: ReadonlySet<string> = new Set(["55P03", "40P01", "40001"]);
 
-/** No such function, or one that is not supported. */
+/** Codes of an unknown function and of an unsupported feature. */
 const NO_FUNCTION: ReadonlySet<string> = new Set(["42883", "0A000"]);
 
 /**
  * Runs `work` on a connection of its own while no other process migrates, if the database has advisory locks.
  *
- * The lock belongs to an open transaction of another connection, so that it ends with it and passes poolers. That
- * transaction has no snapshot between its statements: `CREATE INDEX CONCURRENTLY` would wait for it forever.
+ * The lock belongs to an open transaction on another connection. It ends with that connection and works through
+ * poolers. The transaction must hold no snapshot between its statements: `CREATE INDEX CONCURRENTLY` would wait for it
+ * forever.
  */
 export async function alone(
   database: Database,
@@ -116,7 +117,7 @@ async function change(client: Client, { schema, version }: StepToTake, sql: stri
   );
   try {
     if (version === 0) await createVersions(client, schema);
-    // Only a database without advisory locks lets two processes come here.
+    // Two processes get here only on a database without advisory locks.
     await client.query(`LOCK TABLE ${schema}.version IN SHARE ROW EXCLUSIVE MODE`);
     if (!(await isTaken(client, schema, version))) {
       await client.query(sql.replaceAll("{s}", schema));
@@ -131,7 +132,7 @@ async function change(client: Client, { schema, version }: StepToTake, sql: stri
 
 async function createVersions(client: Client, schema: string): Promise<void> {
   const { rows } = await client.query("SELECT to_regnamespace($1) IS NOT NULL AS known", [schema]);
-  // Needs a right on the database even if the schema exists.
+  // This statement needs a right on the database even if the schema exists.
   if (rows[0]?.known !== true) await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
   await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.version (version integer NOT NULL)`);
 }

@@ -5,21 +5,24 @@ import type { Logger } from "../../core/log.js";
 import type { Carrier } from "../../signals/carrier.js";
 import type { Database } from "./database.js";
 
-/** Interval of notifications to oneself, in milliseconds. Without an answer, the connection is opened anew. */
+/** Interval at which the process notifies itself, in milliseconds. If a notification is lost, it reconnects. */
 const BEAT_MS = 5_000;
 
-/** Delays before a connection is opened anew, in milliseconds. */
+/** Delays before a reconnect, in milliseconds. */
 const RETRY_MS = [100, 500, 2_000, 5_000];
 
-/** Time for the last notifications, in milliseconds. */
+/** Time to send the last notifications when the carrier closes, in milliseconds. */
 const CLOSE_MS = 1_000;
 
-/** Texts that wait while others are sent. Later ones are dropped. */
+/** Maximum number of texts that wait while others are sent. Later ones are dropped. */
 const MOST_TEXTS = 1_000;
 
-/** Carries signals by NOTIFY, on a connection of its own: in the commit of an append it costs most of its rate. */
+/**
+ * Carries signals over NOTIFY, on its own connection. In the commit of an append, NOTIFY would cost most of the append
+ * rate.
+ */
 export class Notifications implements Carrier {
-  /** PostgreSQL takes less than 8,000. */
+  /** PostgreSQL accepts fewer than 8,000. */
   readonly maxBytes = 7_000;
   readonly #database: Database;
   readonly #channel: string;
@@ -34,7 +37,7 @@ export class Notifications implements Carrier {
   #failures = 0;
   #isClosed = false;
 
-  /** @param schema in the name of the channel, so that stores of one database do not hear each other */
+  /** @param schema part of the channel's name, so that each store of a database has its own channel */
   constructor(database: Database, schema: string, logger: Logger) {
     this.#database = database;
     this.#channel = `parley_${schema}`;
@@ -42,7 +45,7 @@ export class Notifications implements Carrier {
     database.history.onNotice(() => this.#reopen());
   }
 
-  /** Opens the connection anew: its server may have been replaced without ending it. */
+  /** Reconnects: the server may have been replaced without closing the connection. */
   #reopen(): void {
     if (this.#client !== undefined) this.#lose(this.#client);
   }
@@ -58,7 +61,7 @@ export class Notifications implements Carrier {
     this.#sending ??= this.#send(this.#client);
   }
 
-  /** All processes hear it; those that do not have the member ignore it. */
+  /** All processes receive it; those without the member ignore it. */
   async send(_to: string, text: string): Promise<boolean> {
     this.broadcast([text]);
     return this.#client !== undefined;
@@ -74,7 +77,7 @@ export class Notifications implements Carrier {
     await within(CLOSE_MS, client.end()).catch(() => {});
   }
 
-  /** One statement at a time; what comes meanwhile shares the next one. Never rejects. */
+  /** Runs one statement at a time. Texts that arrive meanwhile share the next one. Never rejects. */
   async #send(client: Client): Promise<void> {
     try {
       while (this.#waiting.length > 0) {
@@ -109,13 +112,13 @@ export class Notifications implements Carrier {
     }
   }
 
-  /** Notifies this process itself, and looks after a while whether that was heard. */
+  /** Notifies this process itself, and later checks that the notification arrived. */
   #check(client: Client): void {
     if (this.#client !== client || this.#isClosed) return;
     if (!this.#isHeard) {
       this.#logger.warn(
         {},
-        "PostgreSQL passes no notifications on: changes by other servers are seen by polling alone",
+        "PostgreSQL does not deliver notifications: changes by other servers are seen by polling alone",
       );
       return this.#lose(client);
     }

@@ -19,7 +19,7 @@ import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 /** Tasks that one page examines at most. */
 const EXAMINED = 100_000;
 
-/** Tasks that one page of contexts examines at most: each is looked up in its context. */
+/** Maximum number of tasks that one page of contexts examines. Each is looked up in its context. */
 const EXAMINED_FOR_CONTEXTS = 10_000;
 
 /** The order of lists, and a range in it. */
@@ -143,7 +143,7 @@ type ContextRow = [
   stateBytes: number,
 ];
 
-/** True if an index has the tasks of the filter, and no others before the page is full. */
+/** True if an index lists only the tasks of the filter. */
 function isIndexed({ contextId, owner, tenants }: Filtered): boolean {
   return contextId !== undefined || (owner !== undefined && tenants !== undefined);
 }

@@ -8,7 +8,7 @@ const PROBE_MS = 500;
 /** A probe that takes longer makes the store unhealthy, in milliseconds. */
 const SLOW_MS = 1_250;
 
-/** Bytes of a trial write: more than the free space of a page, and not to be compressed. */
+/** Size of a trial write, in bytes. It exceeds the free space of a page and cannot be compressed. */
 const TRIAL_BYTES = 64 * 1024;
 
 /** Asks the database at short intervals if it takes writes. It detects an outage within two seconds. */
@@ -70,7 +70,7 @@ export class Probe {
     }
   }
 
-  /** Writes something, and takes it back. @throws StoreError while the disk is full */
+  /** Writes a row, and rolls it back. @throws StoreError while the disk is full */
   async #try(): Promise<void> {
     const bytes = crypto.getRandomValues(new Uint8Array(TRIAL_BYTES));
     await this.#database.use(async (client) => {
@@ -90,6 +90,6 @@ export class Probe {
   }
 }
 
-const MOVED = "PostgreSQL is another server than before; tasks are read anew.";
+const MOVED = "PostgreSQL has moved to another server; tasks are reloaded.";
 
 const STATE = "SELECT current_setting('default_transaction_read_only')";

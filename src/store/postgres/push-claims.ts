@@ -8,7 +8,7 @@ import type { Leases } from "./leases.js";
 /** Targets from which one claim reads due deliveries, after the last one that had its turn. */
 const MOST_TARGETS = 64;
 
-/** Claims that are skipped on another server. */
+/** Number of claim numbers that are skipped after a move to another server. */
 const SKIPPED = 1_000_000;
 
 interface Due {
@@ -55,11 +55,11 @@ export class PushClaims {
     return (await first(this.#database.query<[number]>(sql)))?.[0];
   }
 
-  /** Releases all claims of this process, on a server that may lack the events that they are about. */
+  /** Releases all claims of this process. The new server may lack the claimed events. */
   async release(): Promise<void> {
     const holders = texts([...this.#holders]);
     await this.#database.transaction(async (on) => {
-      // The server before may have given the next numbers away.
+      // The previous server may have assigned the next numbers.
       await on.query(`SELECT setval('${this.#s}.claim_number', nextval('${this.#s}.claim_number') + ${SKIPPED})`);
       await on.query(`UPDATE ${this.#s}.push_config SET holder = NULL, claim = NULL WHERE holder = ANY ($1)`, [
         holders,

@@ -23,7 +23,7 @@ const READ_SEGMENTS = 1_000;
 /** Tasks that one `loadMany` reads. */
 const LOADED_AT_ONCE = 32;
 
-/** Bytes of one task that `loadMany` reads. */
+/** Maximum number of bytes that `loadMany` reads of one task. */
 const LOADED_BYTES = 128 * 1024;
 
 type SegmentRow = [last: number, count: number, bytes: Uint8Array];

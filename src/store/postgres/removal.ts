@@ -15,10 +15,10 @@ const SEGMENTS_STEP = 10_000;
 /** Days whose partitions exist before they begin. */
 const DAYS_AHEAD = 2;
 
-/** The number of the day, as `append` has it. */
+/** The number of the day, as `append` computes it. */
 const TODAY = "SELECT extract(epoch FROM now())::bigint / 86400";
 
-/** Code of PostgreSQL for a statement that the role may not run. */
+/** Error code of PostgreSQL for insufficient privileges. */
 const NOT_ALLOWED = "42501";
 
 type Removed = [log: number, tenant: string, owner: string, contextId: string, taskId: string];
@@ -65,11 +65,12 @@ export class Removal {
 
   /** Creates the partitions of the next days, drops those without tasks, and deletes the garbage of the others. */
   async sweep(): Promise<void> {
-    // By the clock that numbers logs: that of this process may be days off.
+    // The database's clock numbers the logs. The clock of this process may be days off.
     const [today = 0] = (await first(this.#database.query<[number]>(TODAY))) ?? [];
     await this.#createPartitions(today);
     for (const day of await this.#days()) {
-      // A transaction that began yesterday may still number a log, and another database may be behind.
+      // A transaction that began yesterday may still create a log with that day's number, and the clock of another
+      // database server may be slow.
       if (day >= today - 1) continue;
       if (!(await this.#dropped(day))) await this.#deleteGarbage(day * 2 ** LOG_BITS, (day + 1) * 2 ** LOG_BITS);
     }

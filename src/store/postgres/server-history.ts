@@ -24,23 +24,23 @@ interface Connection {
   query(query: { readonly text: string; readonly rowMode: "array" }): Promise<{ readonly rows: unknown[] }>;
 }
 
-/** A server, and where its history has branched off that of another one. */
+/** A server, and its branch of the history that servers share. */
 interface Identity {
   readonly system: string;
   readonly timeline: string;
 }
 
 /**
- * Knows the server of the store by its system identifier and its timeline, which every promotion of a standby raises.
- * Connections to a standby, or to a primary that another one has replaced, are refused.
+ * Identifies the server of the store by its system identifier and its timeline. Every promotion of a standby raises the
+ * timeline. Connections to a standby, or to a primary that another one has replaced, are refused.
  */
 export class ServerHistory implements StoreHistory {
   readonly #logger: Logger;
-  /** Undefined before the first connection, and for a database that does not tell. */
+  /** Undefined before the first connection, and for a database that hides its identity. */
   #known: Identity | undefined;
   #isUntold = false;
   #moves = 0;
-  /** The moves after which everything was read anew. */
+  /** Number of moves after which everything was reloaded. */
   #settled = 0;
   #settling: Promise<void> | undefined;
   #isClosed = false;
@@ -55,7 +55,7 @@ export class ServerHistory implements StoreHistory {
     return this.#moves;
   }
 
-  /** True while tasks in memory are read anew. */
+  /** True while tasks in memory are reloaded. */
   get isUnsettled(): boolean {
     return this.#moves !== this.#settled;
   }
@@ -75,7 +75,7 @@ export class ServerHistory implements StoreHistory {
   }
 
   /**
-   * Learns which server a connection leads to.
+   * Identifies the server of a connection.
    * @throws StoreError `unavailable` for a server that must not be used
    */
   async learn(connection: Connection): Promise<void> {
@@ -97,7 +97,7 @@ export class ServerHistory implements StoreHistory {
     this.#admit(identity);
   }
 
-  /** @throws StoreError `unavailable` until tasks in memory were read anew, and for reads from before a move */
+  /** @throws StoreError `unavailable` until tasks in memory are reloaded, and for reads from before a move */
   check(moves: number = this.#moves): void {
     if (this.isUnsettled || moves !== this.#moves) throw moved();
   }
@@ -124,7 +124,7 @@ export class ServerHistory implements StoreHistory {
     const known = this.#known;
     if (known?.system === system) {
       if (known.timeline === timeline) return;
-      // Hexadecimal digits of one length.
+      // Both have the same number of hexadecimal digits.
       if (timeline < known.timeline) {
         const message = `PostgreSQL is on timeline ${timeline}, and one on ${known.timeline} has replaced it`;
         throw new StoreError("unavailable", message);
@@ -135,7 +135,7 @@ export class ServerHistory implements StoreHistory {
     this.#moves++;
     this.#logger.warn(
       { before: known, now: { system, timeline } },
-      "PostgreSQL is another server than before: tasks are read anew before anything is written",
+      "PostgreSQL has moved to another server: tasks are reloaded before anything is written",
     );
     for (const callback of this.#noticed) callback();
     this.#settling ??= this.#settle();
@@ -149,7 +149,7 @@ export class ServerHistory implements StoreHistory {
         await Promise.all([...this.#listeners].map((listener) => listener()));
         this.#settled = moves;
       } catch (err) {
-        this.#logger.debug({ err }, "tasks could not be read anew; trying again");
+        this.#logger.debug({ err }, "tasks could not be reloaded; retrying");
         await pause(AGAIN_MS, undefined, true);
       }
     }
@@ -163,7 +163,7 @@ export function isRefusal(thrown: unknown): boolean {
   return code === "22P02" && typeof message === "string" && message.includes(REFUSAL);
 }
 
-/** The error of a write that rests on reads from another server. */
+/** Returns the error of a write that depends on reads from another server. */
 export function moved(cause?: unknown): StoreError {
-  return new StoreError("unavailable", "PostgreSQL is another server than before; tasks are read anew", { cause });
+  return new StoreError("unavailable", "PostgreSQL has moved to another server; tasks are reloaded", { cause });
 }

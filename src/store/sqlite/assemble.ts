@@ -30,7 +30,7 @@ export interface Settings {
   readonly logger: Logger;
 }
 
-/** Times of a store that are not set, in milliseconds. */
+/** Default times of a store, in milliseconds. */
 export const defaultTimes = { stallMs: 1_250, writeTimeoutMs: 5_000 } as const;
 
 /** A file that is ready to be read and written. */
@@ -42,7 +42,7 @@ export interface Parts {
   /** True if other programs may have the file open. */
   readonly foreign: boolean;
   readonly writer: "thread" | "process";
-  /** Starts what writes. */
+  /** Starts the writer. */
   readonly start: (files: FileIdentity) => WriterHandle;
   /** Called with each heartbeat. */
   readonly onHeartbeat?: (request: HeartbeatRequest, files: FileIdentity) => void;
@@ -92,7 +92,7 @@ interface Opened {
 
 function compose({ file, shared, onHeartbeat, onClose }: Parts, opened: Opened): SqliteStore {
   const { files, reader, writer, backups: loadBackups, health, unwatch, leave } = opened;
-  // Holders whose leases can be claimed if no other process can have the file: then a read tells whether any exist.
+  // Holders whose leases can be claimed, if no other process can have the file. A read then finds such leases.
   const claimable = file.gone && [NO_HOLDER, ...file.gone];
   let closed: Promise<void> | undefined;
   let backups: Promise<Backups> | undefined;

@@ -66,7 +66,7 @@ export interface WriterData {
   readonly files: FileIdentity;
   /** Lease holders whose processes are gone; undefined (unknown) if other processes may have the file. */
   readonly gone: readonly string[] | undefined;
-  /** Lease holders whose processes have ended, though others that may have the file are unknown. */
+  /** Lease holders whose processes have ended, while the state of other processes with the file is unknown. */
   readonly ended?: readonly string[];
   /** Schema version that the file must have at every commit; undefined if no other process can change it. */
   readonly schema: number | undefined;

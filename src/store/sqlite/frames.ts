@@ -19,7 +19,7 @@ const BULK = 2;
 /** Bytes of a frame above which it is refused. No write is as large. */
 const MOST_BYTES = 2 ** 30;
 
-/** Bytes up to which the parts of a frame are joined, so that the system is called once. */
+/** Maximum size of a frame whose parts are joined for one system call, in bytes. */
 const JOINED_BYTES = 64 * 1024;
 
 /** The parts of a frame. */
@@ -62,9 +62,9 @@ function messageIn(frame: Buffer): unknown {
 export class FrameReader {
   readonly #hear: (message: unknown) => void;
   readonly #length = Buffer.alloc(LENGTH_BYTES);
-  /** Bytes known of the next length. */
+  /** Received bytes of the next length. */
   #known = 0;
-  /** The frame of which a part has arrived. */
+  /** The frame that has arrived in part. */
   #frame: Buffer | undefined;
   #filled = 0;
 

@@ -64,7 +64,7 @@ function inUse(path: string, shared: boolean, cause: unknown): StoreError {
 
 /** The error of a file that another store has open. */
 export class FileInUse extends StoreError {
-  /** The fact alone, for commands that cannot share a file. */
+  /** The message without advice, for commands that cannot share a file. */
   readonly fact: string;
 
   constructor(fact: string, cause: unknown) {
@@ -74,7 +74,7 @@ export class FileInUse extends StoreError {
   }
 }
 
-/** Locks a file for a command that needs it alone, whose error does not advise to share it. */
+/** Locks a file for a command that needs exclusive access. The error does not advise to share the file. */
 export function lockedAlone<T>(lock: () => T): T {
   try {
     return lock();

@@ -48,7 +48,7 @@ export interface Prepared {
 /**
  * Checks that a path is a sound Parley file of the current schema; locks, creates or migrates it. A rejected file keeps
  * every byte.
- * @param again true if this server has the file open, and only its process that writes has ended
+ * @param again true if this server has the file open and only its writer process has ended
  * @throws StoreError `damaged`, `newer-schema`, `failed` if it belongs to another application, is in use or cannot be
  * written, `unavailable` if the disk is full or fails.
  */
@@ -220,7 +220,7 @@ export function judge(path: string, identity: Identity | undefined): void {
   if (identity.application === COPY_ID) {
     throw new StoreError(
       "failed",
-      `Cannot open ${path}: it is the target of an unfinished "parley store copy". Run that command again, which begins anew.`,
+      `Cannot open ${path}: it is the target of an unfinished "parley store copy". Run that command again to start over.`,
     );
   }
   if (identity.application !== APPLICATION_ID) {

@@ -9,8 +9,9 @@ import { WriterLink, type WriterPlace } from "./writer-link.js";
 import { helloOf, WRITER_VERSION, type WriterAnswer, type WriterRequest } from "./writer-protocol.js";
 
 /**
- * The store of a worker: another process writes the file, for all workers of a server. This thread reads. A thread of
- * this process continues its heartbeats while its event loop is blocked; the other process would do so for a stopped one.
+ * The store of a worker. The writer process writes the file for all workers of a server, and this thread reads it. A
+ * thread of this process continues the heartbeats while its event loop is blocked. The writer process cannot do that:
+ * it would also continue those of a stopped worker.
  *
  * @throws StoreError if the process could not open the file, or has another version
  */

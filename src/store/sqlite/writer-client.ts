@@ -27,7 +27,7 @@ export interface WriterStatistics {
   readonly writes: number;
 }
 
-/** What writes: a thread, or a connection to a process. Emits `message`, `messageerror`, `error`, and at last `exit`. */
+/** The writer: a thread, or a connection to a process. Emits `message`, `messageerror`, `error`, and finally `exit`. */
 export interface WriterHandle extends Pick<EventEmitter, "on"> {
   postMessage(message: ToWriter, transfer?: readonly ArrayBuffer[]): void;
   ref(): void;

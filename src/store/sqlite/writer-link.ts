@@ -6,13 +6,16 @@ import { CLOSE, type ToWriter } from "./write-codec.js";
 import type { WriterHandle } from "./writer-client.js";
 import type { Hello } from "./writer-protocol.js";
 
-/** Bytes of bulk writes under way. More wait here, so that small writes do not wait behind them in the connection. */
+/**
+ * Maximum size of bulk writes in flight, in bytes. Others wait here, so that small writes do not queue behind them in
+ * the connection.
+ */
 const MOST_BULK_BYTES = 2 * 1024 * 1024;
 
 /** Delay before another attempt to connect, in milliseconds: the process is being started. */
 const RETRY_MS = 20;
 
-/** A place where a writer process listens, and what it has to be told first. */
+/** The address of a writer process, and the first message to it. */
 export interface WriterPlace {
   /** Path of a socket. */
   readonly address: string;
@@ -20,16 +23,16 @@ export interface WriterPlace {
 }
 
 /**
- * A writer in another process, by a connection. It waits for the process if that is being started. A connection that
- * is lost is its exit: whether the writes under way are stored is unknown.
+ * A writer in another process, reached over a connection. It waits for a process that is still starting. A lost
+ * connection counts as its exit: the outcome of the writes in flight is unknown.
  */
 export class WriterLink extends EventEmitter implements WriterHandle {
   readonly #place: WriterPlace;
   #socket: Socket;
   #isConnected = false;
-  /** Waits for the connection. */
+  /** Messages that wait for the connection. */
   readonly #unsent: ToWriter[] = [];
-  /** Bulk messages, and what came after the client has closed, that wait for answers to earlier ones. */
+  /** Messages that wait for answers to earlier ones: bulk messages, and all messages after the client has closed. */
   readonly #held: ToWriter[] = [];
   /** Bytes of the bulk messages without an answer. */
   readonly #bulk: number[] = [];

@@ -5,21 +5,21 @@ import type { ToWriter } from "./write-codec.js";
 import type { WriterPort } from "./writer.js";
 import type { Hello } from "./writer-protocol.js";
 
-/** Bytes of a client's writes that wait, and of answers that it has not read, above which nothing more is read of it. */
+/** Maximum size of a client's queued writes and unread answers, in bytes. Above it, the port stops reading. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /** Parts of a connection. */
 interface ConnectionParts {
-  /** Checks what a client says first. Returns the reason why it cannot be served. */
+  /** Checks the first message of a client. Returns the reason for a refusal. */
   readonly refusalOf: (hello: Hello) => FromWriter | undefined;
-  /** The client may write from now on. */
+  /** Called when the client may start to write. */
   readonly onOpen: (port: WriterPort) => void;
-  /** A message has arrived. */
+  /** Called when a message has arrived. */
   readonly onMessage: () => void;
   readonly onClose: (port: WriterPort) => void;
 }
 
-/** A client of the writer in another process. One that does not read its answers is not read any more. */
+/** A client of the writer in another process. The port stops reading from a client that does not read its answers. */
 export class SocketPort implements WriterPort {
   readonly #socket: Socket;
   readonly #parts: ConnectionParts;
@@ -36,18 +36,18 @@ export class SocketPort implements WriterPort {
       try {
         frames.push(chunk);
       } catch {
-        // It has the same code, so it is no client.
+        // Clients run the same code, so this is not a client.
         socket.destroy();
       }
       this.#pace();
     });
     socket.on("drain", () => this.#pace());
-    // A client that was killed: its end follows.
+    // The client was killed. The event `close` follows.
     socket.on("error", () => {});
     socket.on("close", () => parts.onClose(this));
   }
 
-  /** True if messages of it wait. */
+  /** True if messages of this client wait. */
   get hasSent(): boolean {
     return this.#queue.length > 0;
   }

@@ -19,10 +19,10 @@ import { Writer } from "./writer.js";
 import { SocketPort } from "./writer-port.js";
 import { type Hello, helloOf, WRITER_VERSION, type WriterAnswer, type WriterRequest } from "./writer-protocol.js";
 
-/** Longest path of a folder in which a socket can be, in bytes: systems allow 104 for the socket itself. */
+/** Maximum length of the path of a socket's folder, in bytes. Systems allow 104 for the path of the socket. */
 const MOST_FOLDER_BYTES = 80;
 
-/** Time that a commit waits for more, if the one before took as long, in milliseconds. */
+/** Time that a commit waits for more writes if the previous commit took as long, in milliseconds. */
 const WAIT_MS = 1;
 
 /** Time after an answer in which a client is likely to send something, in milliseconds. */
@@ -80,7 +80,7 @@ class WriterProcess {
     return { version: WRITER_VERSION, address, path, restorations };
   }
 
-  /** Ends when the last client has ended: the process that started this one has ended, and nobody else will say so. */
+  /** Ends this process after its last client. The process that started it has ended and can no longer end it. */
   endAlone(): void {
     this.#isAlone = true;
     if (this.#clients.size === 0) this.end(true);
@@ -102,7 +102,7 @@ class WriterProcess {
     const client = new SocketPort(socket, {
       refusalOf: (hello) => this.#refusalOf(hello),
       onOpen: (port) => this.#writer.add(port),
-      // After the messages of all clients that have arrived.
+      // Commits after all arrived messages of all clients have been read.
       onMessage: () => {
         this.#due ??= setImmediate(() => this.#arrived());
       },
@@ -116,8 +116,8 @@ class WriterProcess {
   }
 
   /**
-   * Commits what has arrived; on a slow disk once those clients have sent something that were answered just now.
-   * Otherwise the clients would take turns, each with a sync of its own.
+   * Commits the writes that have arrived. On a slow disk, it first waits for clients that were just answered to send
+   * more. Otherwise the clients would take turns, each with its own sync.
    */
   #arrived(): void {
     this.#due = undefined;
@@ -145,7 +145,7 @@ class WriterProcess {
   }
 }
 
-/** A place for a socket that other users cannot reach. */
+/** Returns a path for a socket in a folder that other users cannot enter. */
 function newAddress(path: string): string {
   if (process.platform === "win32") {
     throw new StoreError("failed", `Cannot open ${path} for several processes on Windows. Use PostgreSQL.`);
@@ -155,7 +155,7 @@ function newAddress(path: string): string {
     try {
       return join(mkdtempSync(join(folder, "parley-")), "writer");
     } catch {
-      // It cannot be written.
+      // The folder is not writable.
     }
   }
   const remedy = "Set TMPDIR to a folder with a short path that can be written.";
@@ -200,7 +200,7 @@ process.on("disconnect", () => {
   if (writer === undefined) process.exit(0);
   else writer.endAlone();
 });
-// A terminal and systemd send signals to all processes of a server. This one has to be the last.
+// A terminal and systemd send signals to all processes of a server. This one ignores them, because it has to end last.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => {});
 process.on("uncaughtException", (error) => {
   fail({ log: ["error", { stack: error.stack }, `the process that writes the store failed: ${error.message}`] });

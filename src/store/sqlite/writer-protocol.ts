@@ -1,4 +1,4 @@
-// What a writer process and those it writes for tell each other before the first write.
+// Messages between a writer process and its clients before the first write.
 
 import type { Restoration, StoreErrorKind } from "../task-store.js";
 import type { Synchronous } from "./connection.js";
@@ -6,13 +6,13 @@ import type { DriverName } from "./driver/driver.js";
 import type { FileIdentity } from "./file-identity.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 
-/** Counts changes of what a writer process and its clients send each other. */
+/** Version of the messages between a writer process and its clients. */
 const FRAMES_VERSION = 1;
 
 /** Versions of frames and schema, which a writer process and its clients must have in common. */
 export const WRITER_VERSION: string = `${FRAMES_VERSION}.${SCHEMA_VERSION}`;
 
-/** What a worker asks for: a process that opens this file and writes it for all workers. */
+/** Request of a worker for a process that opens this file and writes it for all workers. */
 export interface WriterRequest {
   readonly path: string;
   readonly synchronous: Synchronous;
@@ -21,7 +21,7 @@ export interface WriterRequest {
   readonly driver: DriverName;
 }
 
-/** What the process answers: it has the file open, or the reason why not. */
+/** Answer of the process: it has the file open, or the reason why not. */
 export type WriterAnswer =
   | {
       readonly version: string;
@@ -32,7 +32,7 @@ export type WriterAnswer =
     }
   | { readonly error: { readonly kind: StoreErrorKind; readonly message: string } };
 
-/** What a client says first: it must have the same file open, by a program of the same version. */
+/** First message of a client. The client must have the same file open and run a program of the same version. */
 export interface Hello {
   /** Version of the frames and of the schema. */
   readonly version: string;
@@ -41,7 +41,7 @@ export interface Hello {
   readonly ino: number;
 }
 
-/** What a client with these files says first. */
+/** Returns the first message of a client with these files. */
 export function helloOf({ kept: [{ dev, ino }] }: FileIdentity): Hello {
   return { version: WRITER_VERSION, dev, ino };
 }

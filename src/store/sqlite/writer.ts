@@ -30,7 +30,7 @@ export interface WriterPort {
   /** Takes the next message that has arrived. */
   take(): ToWriter | undefined;
   post(message: FromWriter): void;
-  /** All that it has sent is done, and it has said that it sends no more. */
+  /** Called when the client has announced its end and all its writes are done. */
   end(): void;
 }
 
@@ -41,9 +41,10 @@ interface Batch {
 }
 
 /**
- * The one that writes the file, in a thread for one client, or in a process for several. While it waits for the disk,
- * messages queue at its ports; the next commit takes all of them, except bulk writes: a commit takes one bulk message,
- * after the small writes. Unexpected errors are not caught: they end the thread, and the client answers all callers.
+ * The only writer of the file. It runs in a thread for one client, or in a process for several. While it waits for the
+ * disk, messages queue at its ports; the next commit takes all of them, except bulk writes: a commit takes one bulk
+ * message, after the small writes. Unexpected errors are not caught: they end the thread, and the client answers all
+ * callers.
  */
 export class Writer {
   readonly #data: WriterData;
@@ -53,7 +54,7 @@ export class Writer {
   /** Called with each heartbeat of a client. */
   readonly #onHeartbeat: ((request: HeartbeatRequest) => void) | undefined;
   readonly #ports: WriterPort[] = [];
-  /** Clients that have said that they send no more. */
+  /** Clients that have announced their end. */
   readonly #closing = new Set<WriterPort>();
   readonly #probing = new Set<WriterPort>();
   /** A lasting fault of the files. */
@@ -82,14 +83,14 @@ export class Writer {
     return this.#lastMs;
   }
 
-  /** Serves a client from now on. */
+  /** Starts to serve a client. */
   add(port: WriterPort): void {
     this.#ports.push(port);
     port.post({ started: true });
     this.#reportFault([port]);
   }
 
-  /** Forgets a client that has ended. Of its writes, those that have not begun are dropped. */
+  /** Removes a client that has ended, and drops its writes that have not begun. */
   drop(port: WriterPort): void {
     const at = this.#ports.indexOf(port);
     if (at >= 0) this.#ports.splice(at, 1);
@@ -268,7 +269,7 @@ export class Writer {
 interface Performed {
   readonly outcomes: readonly Outcome[];
   readonly ms?: number;
-  /** Why all writes are rejected. */
+  /** The reason for which all writes are rejected. */
   readonly why?: Pick<Reply, "lost" | "outgrown">;
 }
 
