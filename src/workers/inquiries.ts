@@ -9,7 +9,7 @@ const ANSWER_MS = 2_000;
 
 interface Inquiry {
   readonly from: WorkerProcess;
-  /** Its number there. */
+  /** Number of the question in that worker. */
   readonly id: number;
   readonly question: string;
   readonly left: Set<WorkerProcess>;
@@ -17,11 +17,11 @@ interface Inquiry {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Questions of workers to all others. The answers of those that have answered in time go back together. */
+/** Passes the question of a worker to all others, and returns the answers that arrive in time together. */
 export class Inquiries {
   readonly #open = new Map<number, Inquiry>();
   #last = 0;
-  /** Last counts of workers that have ended: counters of a server never go back. */
+  /** Last counts of workers that have ended, because the counters of a server never decrease. */
   #past: MetricFamily[] = [];
 
   ask(from: WorkerProcess, { id, question, value }: Extract<FromWorker, { type: "ask" }>, all: WorkerProcess[]): void {
@@ -42,7 +42,7 @@ export class Inquiries {
     if (inquiry.left.size === 0) this.#end(id);
   }
 
-  /** A worker has ended: nothing waits for its answers. */
+  /** Stops waiting for the answers of a worker that has ended. */
   lost(worker: WorkerProcess): void {
     this.#past = summed([this.#past, countsOf(worker.metrics)]);
     for (const [id, { from, left }] of this.#open) {

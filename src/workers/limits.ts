@@ -1,8 +1,8 @@
 import type { Limits } from "../core/limits.js";
 
 /**
- * Limits of a server as a whole, of which each worker gets its share. Connections are handed out in turn, so shares are
- * used alike.
+ * Limits of a whole server that are divided among its workers. Workers get connections in turn, so they use their
+ * shares evenly.
  */
 export const sharedLimits: readonly (keyof Limits)[] = [
   "maxArrivingBytes",

@@ -29,9 +29,9 @@ export interface PortAnswer {
 export type FromWorker =
   /** Opens a port, unless it is open. */
   | { readonly type: "open"; readonly port: PortName; readonly place: PortPlace }
-  /** Takes connections of the port from now on. */
+  /** Starts to take connections of the port. */
   | { readonly type: "take"; readonly port: PortName }
-  /** Takes no more of them. */
+  /** Stops taking connections of the port. */
   | { readonly type: "stop"; readonly port: PortName }
   /** A connection has arrived; `taken` is false if it has to go to another worker. */
   | { readonly type: "connection"; readonly id: number; readonly taken: boolean }
@@ -39,11 +39,11 @@ export type FromWorker =
   | { readonly type: "checked"; readonly upTo: number }
   /** Asks for the process that writes the store for all workers. */
   | { readonly type: "store"; readonly request: object }
-  /** The name under which it holds leases. It says so before it takes one. */
+  /** The name under which the worker holds leases, sent before it takes the first one. */
   | { readonly type: "holder"; readonly holder: string }
-  /** It serves calls. `latestMs` is the longest time that its orderly end may take. */
+  /** The worker serves calls. `latestMs` is the maximum duration of its graceful shutdown. */
   | { readonly type: "ready"; readonly latestMs: number }
-  /** Signals for the others, see `Carrier`. */
+  /** Signals for the other workers, see `Carrier`. */
   | { readonly type: "signals"; readonly texts: readonly string[] }
   /** Asks all other workers. */
   | { readonly type: "ask"; readonly id: number; readonly question: string; readonly value: unknown }
@@ -54,16 +54,16 @@ export type ToWorker =
   | { readonly type: "opened"; readonly port: PortName; readonly answer: PortAnswer }
   /** Answers `store`. */
   | { readonly type: "store"; readonly answer: object }
-  /** Carries the connection beside it. */
+  /** Comes with the connection as its handle. */
   | { readonly type: "connection"; readonly id: number; readonly port: PortName }
-  /** Asks for a sign that connections up to this id have arrived. */
+  /** Asks for a confirmation that all connections up to this id have arrived. */
   | { readonly type: "check"; readonly upTo: number }
   | { readonly type: "signals"; readonly texts: readonly string[] }
   /** Holders whose processes have ended. */
   | { readonly type: "ended"; readonly holders: readonly string[] }
   /** Leaves new connections to the others, and ends without a failed call. */
   | { readonly type: "replace" }
-  /** Ends, as by a signal. */
+  /** Ends as after this signal. */
   | { readonly type: "end"; readonly signal: NodeJS.Signals }
   /** Reads its files again. */
   | { readonly type: "reload" }

@@ -26,10 +26,10 @@ export interface PrimaryOptions {
 
 const START_LIMITS = { youngMs: 10_000, maxMs: 10_000 };
 
-/** Starts in a row that may fail while no worker serves calls. */
+/** Maximum number of consecutive starts that may fail while no worker serves calls. */
 const MOST_FAILURES = 5;
 
-/** Ended holders that a new worker hears of. */
+/** Maximum number of ended holders that a new worker receives. */
 const MOST_ENDED = 100;
 
 /** Time beyond its own limits after which a worker that should have ended is killed, in milliseconds. */
@@ -62,7 +62,7 @@ export class Primary {
   }
 
   /**
-   * Starts one worker, then the others: faults of options are reported once, and one process upgrades the store.
+   * Starts one worker, then the others, so that option errors are reported once and one process migrates the store.
    *
    * @returns undefined when it serves calls, or the exit code of a first worker that could not start
    */
@@ -83,17 +83,17 @@ export class Primary {
     this.#onFailure = listener;
   }
 
-  /** The longest time that an orderly end may take, in milliseconds. */
+  /** Maximum duration of a graceful shutdown, in milliseconds. */
   get latestMs(): number {
     return Math.max(0, ...[...this.#workers].map(({ latestMs }) => latestMs)) + LATE_MS + WRITER_END_MS;
   }
 
-  /** Has all workers read their files again. */
+  /** Makes all workers reload their files. */
   reload(): void {
     for (const worker of this.#workers) worker.send({ type: "reload" });
   }
 
-  /** Ends all workers in order. Resolves to the exit code of the server: the worst of theirs. */
+  /** Shuts all workers down gracefully. Resolves to the exit code of the server, the worst of theirs. */
   async end(signal: NodeJS.Signals): Promise<number> {
     this.#isEnding = true;
     const codes = [...this.#workers].map(async (worker) => {
@@ -117,9 +117,9 @@ export class Primary {
   }
 
   /**
-   * Replaces the workers in turn: each ends after another one has begun to serve calls. Stops at the first that cannot
-   * start, and keeps the workers that are left. A call meanwhile replaces them once more, as the new ones may have begun
-   * with the files of before it.
+   * Replaces the workers in turn: each ends after a new one serves calls. If a new worker cannot start, the replacement
+   * stops and the remaining workers stay. A call during a replacement replaces all workers once more, because the new
+   * ones may have loaded older files.
    */
   replaceAll(): Promise<void> {
     this.#isDueAgain = true;
@@ -253,7 +253,7 @@ export class Primary {
     }
   }
 
-  /** Connections go to a worker that still starts only without another one. */
+  /** A worker that is still starting gets connections only if no other worker takes them. */
   #take(worker: WorkerProcess, name: PortName): void {
     const port = this.#ports.get(name);
     if (!worker.isEnding && (worker.isReady || port?.hasTakers === false)) port?.add(worker);
@@ -270,7 +270,7 @@ export class Primary {
     worker.send({ type: "opened", port: name, answer });
   }
 
-  /** At the end, closes the ports that no worker takes connections of any more, so that these are refused. */
+  /** During shutdown, closes ports without a worker, so that new connections are refused. */
   #closeUnused(): void {
     if (this.#isEnding) for (const port of this.#ports.values()) if (!port.hasTakers) port.close();
   }

@@ -7,14 +7,14 @@ import type { PortAnswer, PortName, PortPlace } from "./messages.js";
 export interface Taker {
   /** Hands a connection over. Its answer arrives at `SharedPort.answered`, unless the worker ends before. */
   give(port: PortName, id: number, socket: Socket): void;
-  /** Asks for a sign, `SharedPort.checked`, behind all connections that were handed over before. */
+  /** Asks for a confirmation (`SharedPort.checked`), which follows all connections that were handed over before. */
   check(upTo: number): void;
 }
 
-/** Time between the questions about connections that are not confirmed, in milliseconds. */
+/** Interval between questions about unconfirmed connections, in milliseconds. */
 const CHECK_MS = 1_000;
 
-/** A connection that has not arrived at so many workers is closed. */
+/** Number of workers at which a connection may fail to arrive before it is closed. */
 const MOST_TRIES = 3;
 
 interface Given {
@@ -28,10 +28,10 @@ interface Given {
 const MOST_WAITING = 10_000;
 
 /**
- * A port that one process listens on for all workers. It accepts each connection and hands it to the workers in turn, but
- * to one that answers before one that does not. A connection belongs to this process until its worker has confirmed it:
- * that of a worker that ends before goes to another one, and waits here while there is none. The port stays open while
- * workers are replaced.
+ * A port on which one process listens for all workers. It hands the connections to the workers in turn, and prefers
+ * workers that respond. A connection belongs to this process until its worker has confirmed it. If that worker ends
+ * first, the connection goes to another one, and waits here if none exists. The port stays open while workers are
+ * replaced.
  */
 export class SharedPort {
   readonly #name: PortName;
@@ -40,7 +40,7 @@ export class SharedPort {
   /** Number of connections that each worker has not confirmed. */
   readonly #unconfirmed = new Map<Taker, number>();
   readonly #given = new Map<number, Given>();
-  /** Workers that have been asked for a sign. A stopped one is asked once. */
+  /** Workers that were asked for a confirmation. A stopped worker is asked once. */
   readonly #asked = new Set<Taker>();
   #checks: NodeJS.Timeout | undefined;
   #waiting: Socket[] = [];
@@ -50,7 +50,7 @@ export class SharedPort {
 
   constructor(name: PortName, place: PortPlace) {
     this.#name = name;
-    // Set here, as workers get connections that exist already: what createHttp1 sets for its own.
+    // Workers get existing connections, so the options that createHttp1 sets on its own ones are set here.
     const options = { pauseOnConnect: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 };
     this.#server = createServer(options, (socket) => {
       // Nothing reads from it here.
@@ -69,7 +69,7 @@ export class SharedPort {
     return this.#opened;
   }
 
-  /** Hands connections to a worker as well from now on. */
+  /** Starts to hand connections to a worker. */
   add(taker: Taker): void {
     if (this.#isClosed || this.#takers.includes(taker)) return;
     this.#takers.push(taker);
@@ -82,7 +82,7 @@ export class SharedPort {
     if (at >= 0) this.#takers.splice(at, 1);
   }
 
-  /** A worker has ended: the connections that it has not confirmed go to others. */
+  /** Hands the unconfirmed connections of a worker that has ended to others. */
   lost(taker: Taker): void {
     this.remove(taker);
     this.#unconfirmed.delete(taker);
@@ -94,7 +94,7 @@ export class SharedPort {
     }
   }
 
-  /** A worker has taken a connection, or has left it. Returns false for the connection of another port. */
+  /** Records that a worker has taken or declined a connection. Returns false for the connection of another port. */
   answered(id: number, taken: boolean): boolean {
     const given = this.#given.get(id);
     if (given === undefined) return false;

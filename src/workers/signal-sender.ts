@@ -1,10 +1,13 @@
-/** Most characters of signals that wait for a process that does not read. Later ones are dropped: polling finds changes. */
+/**
+ * Maximum number of characters that wait for a process that does not read. Later signals are dropped; polling finds the
+ * changes.
+ */
 const MOST_WAITING = 16_000_000;
 
 /** Sends a message, and calls back once it is sent. */
 type Send = (message: { readonly type: "signals"; readonly texts: readonly string[] }, sent: () => void) => void;
 
-/** Sends signals to another process. What waits for one that is stopped does not grow without end. */
+/** Sends signals to another process. The buffer for a stopped process is bounded. */
 export class SignalSender {
   readonly #send: Send;
   #waiting = 0;

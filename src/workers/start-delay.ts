@@ -2,16 +2,16 @@ import { backoffMs } from "../core/backoff.js";
 
 /** Limits of the starts of a process. */
 interface StartLimits {
-  /** A process that ends sooner than this after its start has crashed at once, in milliseconds. */
+  /** Run time below which the end of a process counts as an immediate crash, in milliseconds. */
   readonly youngMs: number;
   /** Maximum delay, in milliseconds. */
   readonly maxMs: number;
 }
 
-/** Delay before the third of several starts in a row, in milliseconds. It doubles with each further one. */
+/** Delay before the third consecutive start, in milliseconds. It doubles with each further one. */
 const FIRST_DELAY_MS = 100;
 
-/** Delays the starts of a process that crashes at once, again and again. The first is replaced without a delay. */
+/** Delays the starts of a process that repeatedly crashes at once. The first restart has no delay. */
 export class StartDelay {
   readonly #limits: StartLimits;
   #failures = 0;
@@ -20,7 +20,7 @@ export class StartDelay {
     this.#limits = limits;
   }
 
-  /** Starts in a row that have crashed at once. */
+  /** Number of consecutive starts that have crashed at once. */
   get failures(): number {
     return this.#failures;
   }

@@ -5,12 +5,12 @@ import { StartDelay } from "./start-delay.js";
 
 const START_LIMITS = { youngMs: 2_000, maxMs: 5_000 };
 
-/** Time for an orderly end, in milliseconds. The disk may hang. */
+/** Time for a graceful shutdown, in milliseconds. The disk may hang. */
 export const WRITER_END_MS = 5_000;
 
 type Level = "debug" | "info" | "warn" | "error";
 
-/** Messages of the process. What it is asked and answers concerns it and the workers alone. */
+/** Messages of the process. Only the process and the workers interpret requests and answers. */
 interface FromStoreWriter {
   readonly answer?: object;
   readonly log?: readonly [level: Level, facts: object, message: string];
@@ -23,8 +23,8 @@ interface StoreWriterParts {
 }
 
 /**
- * The process that writes a store for all workers. It starts when a worker asks for it, is started again when it ends,
- * and ends last. There is one at a time: the next starts after the exit of the one before.
+ * The process that writes a store for all workers. It starts at the first request of a worker, is restarted after each
+ * exit, and ends last. Only one exists at a time: the next starts after the previous one has exited.
  */
 export class StoreWriter {
   readonly #parts: StoreWriterParts;
@@ -44,7 +44,7 @@ export class StoreWriter {
     this.#parts = parts;
   }
 
-  /** Calls back with the answer of the process once it serves, or cannot. It starts with the first request. */
+  /** Calls back with the answer of the process once it serves or has failed. The first request starts it. */
   ask(request: object, answered: (answer: object) => void): void {
     this.#request ??= request;
     if (this.#answer !== undefined) return answered(this.#answer);
@@ -52,7 +52,7 @@ export class StoreWriter {
     if (this.#child === undefined && this.#timer === undefined) this.#begin();
   }
 
-  /** Ends the process, which is started again: it opens the file anew. */
+  /** Restarts the process, so that it opens the file again. */
   renew(): void {
     this.#child?.send("renew", () => {});
   }

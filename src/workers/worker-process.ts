@@ -15,19 +15,19 @@ export interface WorkerEnd {
 export class WorkerProcess implements Taker {
   readonly number: number;
   readonly began: number = performance.now();
-  /** The name under which it holds leases, once it has said so. */
+  /** The name under which the worker holds leases, once it has reported the name. */
   holder: string | undefined;
   /** True from its first call on. */
   isReady = false;
   /** The ports whose connections it takes. */
   readonly takes: Set<PortName> = new Set();
-  /** Its metrics when it was asked last. */
+  /** Its metrics as of its last report. */
   metrics: MetricFamily[] = [];
-  /** True once it was asked to end: its end is expected then. */
+  /** True once it was asked to end. Its exit is then expected. */
   isEnding = false;
   /** Called once it serves calls. */
   onReady: () => void = () => {};
-  /** The longest time that its orderly end may take, in milliseconds. */
+  /** Maximum duration of its graceful shutdown, in milliseconds. */
   latestMs = 30_000;
   /** Resolves when its process has ended. */
   readonly ended: Promise<WorkerEnd>;

@@ -15,7 +15,7 @@ export interface WorkerOrders {
   readonly reload: () => void;
 }
 
-/** This process as a worker: its link to the primary process, and by that to the other workers. */
+/** This process as a worker: its link to the primary process, and through it to the other workers. */
 export class Worker {
   readonly role: WorkerRole;
   readonly sharedLimits: readonly string[] = sharedLimits;
@@ -43,16 +43,16 @@ export class Worker {
     channel.on("disconnect", () => this.#disconnected());
     // The primary process may have ended while this one loaded its code.
     if (!channel.connected) this.#disconnected();
-    // A module that never finishes loading ends the process.
+    // The channel must not keep the process alive: if the module never finishes loading, the process exits.
     channel.channel?.unref();
   }
 
-  /** True if another worker takes the place of this one, which ends. */
+  /** True if this worker ends because another one replaces it. */
   get isReplaced(): boolean {
     return this.#isReplaced;
   }
 
-  /** Receives orders from now on. */
+  /** Starts to follow orders. */
   obey(orders: WorkerOrders): void {
     this.#orders = orders;
     for (const signal of ["SIGTERM", "SIGINT"]) this.#process.on(signal, () => (this.#isEnding = true));
@@ -60,9 +60,9 @@ export class Worker {
   }
 
   /**
-   * Has a process write the store for all workers. Resolves to its answer.
+   * Requests a process that writes the store for all workers. Resolves to its answer.
    *
-   * @param request what that process has to know
+   * @param request the message to that process
    */
   storeWriter(request: object): Promise<object> {
     // Nothing else may keep this process alive.
