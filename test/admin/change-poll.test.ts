@@ -56,7 +56,7 @@ describe("FollowTasks on a shared store", () => {
     await Promise.allSettled(streams);
   });
 
-  it("tells of a change by this process once", async () => {
+  it("reports a change by this process once", async () => {
     const world = await openTasks(sqliteStore({ path: temporaryFile(), shared: true }));
     worlds.push(world);
     const stop = new AbortController();

@@ -336,7 +336,7 @@ describe("the checker of chaos", () => {
     expect(check(history({ notes: [notified(1, 0, 900), early, disturbed], leaseMs: 1_000 }))).toEqual([]);
   });
 
-  it("lets a failover take back what was acknowledged right before it, where that is the promise", () => {
+  it("allows an asynchronous failover to lose writes that were acknowledged right before it", () => {
     expect(check(failedOver([{ from: 900, to: 2_000 }]))).toEqual([]);
   });
 
@@ -350,13 +350,13 @@ describe("the checker of chaos", () => {
     expect(check(failedOver(losses)).map((found) => found.rule)).toContain(rule);
   });
 
-  it("lets a message be unheard whose task was canceled before", () => {
+  it("allows a message without a turn if its task was canceled before", () => {
     const events = numbered([status("CANCELED")]);
     const canceled = task({ state: "TASK_STATE_CANCELED", events });
     expect(check(history({ notes: [acknowledged()], tasks: [canceled] }))).toEqual([]);
   });
 
-  it("lets a read that began before an event show what was before it", () => {
+  it("allows a read that began before an event to lack that event", () => {
     const asked = clock;
     expect(check(history({ notes: [event(5), shown(4, "WORKING", { asked })] }))).toEqual([]);
   });

@@ -37,7 +37,7 @@ describe("parley migrate", { timeout: 60_000 }, () => {
     expect(await outcome("migrate", "--store", "old.db")).toEqual(current);
   });
 
-  it("is what a server waits for that must not migrate", async () => {
+  it("unblocks a server that must not migrate", async () => {
     older("old.db");
     const serve = ["serve", probe, "--port", "0", "--grpc-port", "0", "--migrate", "check"];
     for (const name of ["old.db", "missing.db"]) {
@@ -55,7 +55,7 @@ describe("parley migrate", { timeout: 60_000 }, () => {
     expect(await server.exited).toBe(0);
   });
 
-  it("refuses what is no store, and keeps secrets to itself", async () => {
+  it("rejects anything but a store, and prints no secret", async () => {
     expect(await outcome("migrate", "--store", "memory")).toMatchObject({ code: 2, stdout: "" });
     const places = [
       ["mysql://ann:hunter2@localhost/x", 2],
@@ -110,7 +110,7 @@ describe("parley migrate", { timeout: 60_000 }, () => {
       expect(await started.exited).toBe(0);
     });
 
-    it("tells a wrong role, password or database from a database that is away", async () => {
+    it("distinguishes a wrong role, password or database from an unreachable database", async () => {
       await server.query("CREATE ROLE locked LOGIN PASSWORD 'right'");
       const rules = join(server.folder, "data", "pg_hba.conf");
       writeFileSync(rules, `local all locked scram-sha-256\n${readFileSync(rules, "utf8")}`);

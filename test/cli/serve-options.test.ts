@@ -114,7 +114,7 @@ describe("the commands that parley serve prints", () => {
 });
 
 describe("parley serve --idempotent-message-ids", () => {
-  it("makes one task of a message that comes twice", async () => {
+  it("creates one task for a repeated message", async () => {
     const { url } = await serve(["--store", "memory", "--idempotent-message-ids"]);
     const [first, second] = [await send(url, "echo hello"), await send(url, "echo hello")];
     expect(second.id).toBe(first.id);

@@ -80,7 +80,7 @@ describe("a signal", () => {
     },
   );
 
-  it("that comes twice ends it at once, and the next start goes on", async () => {
+  it("ends it at once when repeated, and the next start continues its tasks", async () => {
     const server = await serve(["--lease", "500ms"]);
     const { id } = await send(server.url, "wait 1500", true);
     server.child.kill("SIGTERM");

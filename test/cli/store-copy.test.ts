@@ -9,7 +9,7 @@ const bin = programs();
 describe("parley store copy of a store in use", { timeout: 60_000 }, () => {
   const place = workplaces();
 
-  it("names the server that has the file, and advises to end it", async () => {
+  it("names the server that has the file open, and advises to end it", async () => {
     const server = await ready(place.run(["serve", probe, "--port", "0", "--grpc-port", "0", "--store", "open.db"]));
     for (const args of [
       ["store", "copy", "open.db", "new.db"],

@@ -14,7 +14,7 @@ const place = workplaces();
 const ports = ["--port", "0", "--grpc-port", "0"];
 
 describe("parley serve --workers", () => {
-  it("refuses values and stores that cannot be", async () => {
+  it("rejects invalid values and stores that workers cannot share", async () => {
     for (const value of ["0", "abc", "1000", "1.5"]) {
       const run = place.run(["serve", probe, "--workers", value]);
       expect(await run.exited, value).toBe(2);

@@ -339,7 +339,7 @@ describe.each(stores)("two servers on %s", (_, opener) => {
     },
   );
 
-  it("carry on when each is restarted in turn", async () => {
+  it("continue their work when each is restarted in turn", async () => {
     const binding = bindings[0] as Binding;
     const [one, two] = [connect(binding, replicas[0]), connect(binding, replicas[1])];
     const asked = await send(one, message("ask"));

@@ -60,7 +60,7 @@ describe.skipIf(bin === undefined)("parley store copy", { timeout: 120_000 }, ()
   });
   const connect = (server: ServerProcess): Driver => bindings[0]?.connect(server) as Driver;
 
-  it("moves running tasks to PostgreSQL and back, for clients and webhooks that go on", async () => {
+  it("moves running tasks to PostgreSQL and back, and clients and webhooks continue", async () => {
     const first = await home.start();
     let driver = connect(first);
     const story = new Story();
@@ -117,7 +117,7 @@ describe.skipIf(bin === undefined)("parley store copy", { timeout: 120_000 }, ()
     driver.close();
   });
 
-  it("leaves a target that is not served when it is killed, and begins anew", async () => {
+  it("leaves a target that cannot be served when it is killed, and starts over", async () => {
     const store = sqliteStore(home.store);
     for (let each = 0; each < 12; each++) {
       await Promise.all(Array.from({ length: 1_000 }, (_, index) => create(store, { taskId: `t${each}-${index}` }, 5)));

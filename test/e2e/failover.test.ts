@@ -15,7 +15,7 @@ afterEach(async () => {
 
 describe.skipIf(bin === "")("two servers whose primary is killed under load", { timeout: 180_000 }, () => {
   for (const isSync of [true, false]) {
-    it(isSync ? "lose nothing that was acknowledged: synchronous" : "go on without a gap: asynchronous", async () => {
+    it(isSync ? "lose nothing that was acknowledged: synchronous" : "leave no gap: asynchronous", async () => {
       const primary = new PostgresServer(bin, isSync ? { synchronous_standby_names: "standby" } : {});
       ends.push(() => primary.end());
       const standby = new PostgresServer(bin, {}, primary);

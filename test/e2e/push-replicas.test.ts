@@ -70,7 +70,7 @@ describe.each(sharedStores)("three servers that share $name", { timeout: 400_000
     expect(receiver.overlaps).toBe(0);
   });
 
-  it("wait for a slow receiver for longer than a lease, without sending again", async () => {
+  it("wait longer than a lease for a slow receiver, without a second delivery", async () => {
     const servers = await start(store, 4_000);
     receiver.answer = (_, response) => void setTimeout(() => response.writeHead(204).end(), 6_000);
     await order(servers, "slow", 1, "ask");
@@ -80,7 +80,7 @@ describe.each(sharedStores)("three servers that share $name", { timeout: 400_000
     expect(receiver.overlaps).toBe(0);
   });
 
-  it("repeat only what a killed server may have sent", async () => {
+  it("repeat only deliveries that a killed server may have made", async () => {
     let servers = await start(store, 6_000);
     const killed: number[] = [];
     for (let round = 0; round < 2; round++) {
@@ -102,7 +102,7 @@ describe.each(sharedStores)("three servers that share $name", { timeout: 400_000
     expect(again.size).toBeLessThan(pathsOf(receiver).length);
   });
 
-  it("take over what a stopped server had, which sends nothing of it when it goes on", async () => {
+  it("take over the deliveries of a stopped server, which sends none of them after it resumes", async () => {
     const servers = await start(store, 2_000);
     for (const [round, stopped] of servers.slice(0, 2).entries()) {
       const orders = order(servers, `stop-${round}`, 5, "stream 100 16 20");

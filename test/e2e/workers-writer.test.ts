@@ -148,7 +148,7 @@ describe("the process that writes for workers", { timeout: 240_000 }, () => {
     disk.leave();
   });
 
-  it("opens the file anew when it was lost", async () => {
+  it("opens the file again after it was lost", async () => {
     await start("process", [], "--store-recovery", "1s");
     const id = await begin(connect(), "hello");
     const folder = dirname(home.store);

@@ -71,7 +71,7 @@ describe.each(workerStores)("parley serve --workers 2 on $name", { timeout: 120_
     }
   });
 
-  it("goes on with the tasks and streams of a killed worker at once", async () => {
+  it("continues the tasks and streams of a killed worker at once", async () => {
     await reaches(() => connect(), 2);
     const clients = Array.from({ length: 4 }, () => connect());
     const stories = clients.map(() => new Story());
@@ -131,7 +131,7 @@ describe.each(workerStores)("parley serve --workers 2 on $name", { timeout: 120_
     expect([...after].filter((pid) => before.has(pid))).toEqual([]);
   });
 
-  it("ends in order at SIGTERM, and at once at the second", async () => {
+  it("shuts down gracefully at SIGTERM, and at once at a second one", async () => {
     await reaches(() => connect(), 2);
     const id = await begin(connect(), "wait 1500");
     server.signal("SIGTERM");

@@ -331,7 +331,7 @@ describe("an event that could not be stored", () => {
 });
 
 describe("a stream whose events have to be read from the store", () => {
-  it("ends as unavailable while the store is, and goes on where it was", async () => {
+  it("ends as unavailable while the store is unavailable, and resumes after its last event", async () => {
     const kept = memoryStore();
     const first = await start({ execute: saying("once", "twice") }, kept);
     const held = await first.send("x");

@@ -49,7 +49,7 @@ async function cut(bench: Bench, taskId: string, nth: number, { fail, open }: Re
 }
 
 describe("an execution that an outage of the store has ended", () => {
-  it("goes on as soon as the store does, each time with another fence, and counts for no restart", async () => {
+  it("continues as soon as the store is back, with a new fence each time, and counts for no restart", async () => {
     const { store, fail, mend } = fragile();
     const { agent, heard, gates } = waiting();
     const bench = await start(agent, store, { leaseMs, maxRestarts: 0 });
@@ -70,7 +70,7 @@ describe("an execution that an outage of the store has ended", () => {
     held.release();
   }, 20_000);
 
-  it("fails at once by an agent that is not to run again, and says why", async () => {
+  it("fails at once with a reason if its agent must not run again", async () => {
     const { store, fail, mend } = fragile();
     const { agent, gates } = waiting("fail");
     const bench = await start(agent, store, { leaseMs });

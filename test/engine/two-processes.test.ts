@@ -354,7 +354,7 @@ function onlyRefusals(error: unknown): void {
 }
 
 describe("an agent whose task another process ends", () => {
-  it("does not count as failed when its step tells it so", async () => {
+  it("does not count as failed when its step is rejected", async () => {
     let other: Bench | undefined;
     const agent: Omit<Agent, "card"> = {
       async *execute(turn) {

@@ -76,7 +76,7 @@ describe("natsSignals()", () => {
     expect(other.size).toBe(0);
   });
 
-  it("knows at once that nobody has a name", async () => {
+  it("detects at once that no member has a name", async () => {
     const [a, b] = [(await open(server.url("z"))).join("a"), (await open(server.url("z"))).join("b")];
     const heard = new Set<string>();
     a.onChanged((ids) => ids.forEach((id) => void heard.add(id)));
@@ -105,7 +105,7 @@ describe("natsSignals()", () => {
     expect(JSON.stringify(logged)).not.toMatch(/s3cret|wr0ng/);
   });
 
-  it("goes on after a server that was stopped answers no pings", async () => {
+  it("reconnects when a stopped server answers no pings", async () => {
     const [a, b] = [(await open(server.url("stop"))).join("a"), (await open(server.url("stop"))).join("b")];
     const heard = new Set<string>();
     b.onChanged((ids) => ids.forEach((id) => void heard.add(id)));
@@ -117,7 +117,7 @@ describe("natsSignals()", () => {
     await expect.poll(() => told(a, "after", heard) > 0 && heard.has("after"), { timeout: 60_000 }).toBe(true);
   });
 
-  it("refuses what is not an address, without naming a password in it", async () => {
+  it("rejects an invalid address without showing its password", async () => {
     for (const url of ["http://u:s3cret@h", "nats://", "nats://u:s3cret@", "nats://h?prefix=a b", "nats://h?x=1", ""]) {
       const refused = await natsSignals(url).catch((error: Error) => error.message);
       expect(refused).toContain("nats://user:password@host:4222");

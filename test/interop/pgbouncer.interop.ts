@@ -147,7 +147,7 @@ describe("pgbouncer in transaction mode", () => {
     expect([2, 3]).toContain(there?.position);
   });
 
-  it("refuses what waits too long for a connection to the server, and goes on", async () => {
+  it("rejects calls that wait too long for a connection to the server, and then continues", async () => {
     const store = await open();
     const head = await create(store, { taskId: "c" });
     const clients = Array.from({ length: 3 }, () => new driver.Client(bouncer.url));

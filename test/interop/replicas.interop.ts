@@ -106,7 +106,7 @@ describe("three servers behind nginx", { timeout: 120_000 }, () => {
     expect(sent).toContain(words.join(" "));
   });
 
-  it("go on with the text of a chat when the one that streams it is killed", async () => {
+  it("continue the text of a chat when the server that streams it is killed", async () => {
     const chat = `${process.execPath} ${main} chat -a ${url} "go"; echo "ended with $?"`;
     const terminal = new Terminal(`cd ${home.folder} && HOME=${home.folder} ${chat}`);
     try {

@@ -98,7 +98,7 @@ describe.each(kinds)("three servers on one store in %s", (_, opener) => {
     expect((await drivers[1]?.call("ListTasks", {}, as("bob")))?.error).toBeUndefined();
   });
 
-  it("let nobody guess more credentials than one server does, but for those of the first moment", async () => {
+  it("allow no more guesses of credentials than one server does, except in the first moment", async () => {
     const security = {
       schemes: { key: apiKeyScheme({ in: "header", name: "x-key", keys: [{ key: "k".repeat(32), owner: "alice" }] }) },
     };

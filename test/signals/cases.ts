@@ -55,7 +55,7 @@ export function signalCases(name: string, connect: () => Promise<Connected>, tra
       return { ...connected, a, b, heard };
     }
 
-    it("tell the other process of changes, and not their own", async () => {
+    it("announce changes to the other process, and not to their own", async () => {
       const { a, heard } = await members();
       const own: string[] = [];
       a.onChanged((ids) => own.push(...ids));
@@ -66,7 +66,7 @@ export function signalCases(name: string, connect: () => Promise<Connected>, tra
       expect(own).toEqual([]);
     });
 
-    it("tell of ten thousand at once", async () => {
+    it("announce ten thousand changes at once", async () => {
       const { a, heard } = await members();
       const ids = Array.from({ length: 10_000 }, (_, index) => `${index}-0197-7c3e-8a52-aaaaaaaaaaaa`);
       for (const id of ids) a.changed(id);
@@ -105,7 +105,7 @@ export function signalCases(name: string, connect: () => Promise<Connected>, tra
       expect(await Promise.all(asked)).toEqual([undefined, undefined, undefined, undefined]);
     });
 
-    it("say what waits at the end, and nothing after it", async () => {
+    it("send pending signals when the member leaves, and nothing after that", async () => {
       const { a, b, one, heard } = await members();
       b.answer(half, async (question) => question / 2);
       a.changed("last");
@@ -160,7 +160,7 @@ export function signalCases(name: string, connect: () => Promise<Connected>, tra
       expect(asked).toBe(1);
     });
 
-    (canBeCut ? it : none)("go on after all connections were cut", async () => {
+    (canBeCut ? it : none)("continue after all connections were cut", async () => {
       const { a, b, heard, cut } = await members();
       b.answer(half, async (question) => question / 2);
       for (let round = 0; round < 2; round++) {

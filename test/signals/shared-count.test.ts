@@ -74,7 +74,7 @@ describe("SharedCount", () => {
     expect(openAll(processes[0] as Process)).toBe(7);
   });
 
-  it("repeats what was lost", async () => {
+  it("repeats lost counts", async () => {
     const bus = new Bus();
     const [one, two] = [new Process(bus.join()), new Process(bus.join())];
     bus.isCut = true;
@@ -86,7 +86,7 @@ describe("SharedCount", () => {
     expect(two.counts.elsewhere("a")).toBe(6);
   });
 
-  it("gives back what a process had that ends, four seconds after its last message", async () => {
+  it("drops the counts of an ended process four seconds after its last message", async () => {
     const bus = new Bus();
     const [signals, other] = [bus.join(), bus.join()];
     const [one, two] = [new Process(signals), new Process(other)];
@@ -101,7 +101,7 @@ describe("SharedCount", () => {
     expect(openAll(two)).toBe(10);
   });
 
-  it("keeps what a process has for as long as it lives", async () => {
+  it("keeps the counts of a process for as long as it lives", async () => {
     const bus = new Bus();
     const [one, two] = [new Process(bus.join()), new Process(bus.join())];
     for (let i = 0; i < 10; i++) one.open("a");
@@ -119,7 +119,7 @@ describe("SharedCount", () => {
     expect(bus.texts).toEqual([]);
   });
 
-  it("says nothing of callers with a small part of their limit, and no names", async () => {
+  it("broadcasts no callers with a small part of their limit, and no names", async () => {
     const bus = new Bus();
     const one = new Process(bus.join(), 1_000);
     bus.join();

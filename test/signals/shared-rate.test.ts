@@ -52,7 +52,7 @@ describe("SharedRate", () => {
     }
   });
 
-  it("holds for bursts at the same moment as well, once those of before are made up for", async () => {
+  it("holds for simultaneous bursts as well, once the rate has caught up with earlier ones", async () => {
     const bus = new Bus();
     const rates = [rateOf(bus.join()), rateOf(bus.join()), rateOf(bus.join())];
     let allowed = 0;
@@ -101,7 +101,7 @@ describe("SharedRate", () => {
     expect(burst(other, "a")).toBe(PER_SECOND);
   });
 
-  it("tells of no name, and of nobody with few events", async () => {
+  it("broadcasts no name, and no caller with few events", async () => {
     const bus = new Bus();
     const few = new SharedRate({ ...rate, burst: 640 }, bus.join(), "test");
     for (let i = 0; i < 20; i++) {
@@ -115,7 +115,7 @@ describe("SharedRate", () => {
     expect(bus.texts.join()).not.toContain("alice");
   });
 
-  it("tells of many callers in messages that any carrier takes", async () => {
+  it("reports many callers in messages that fit any carrier", async () => {
     const bus = new Bus();
     const [one, two] = [rateOf(bus.join("0123456789012345678901")), rateOf(bus.join())];
     const keys = Array.from({ length: 400 }, (_, i) => `caller ${i}`);

@@ -73,7 +73,7 @@ describe("SharedPort", () => {
     expect(stopped.taken).toBeGreaterThan(18);
   });
 
-  it("takes connections back that have not arrived, and closes those that arrive nowhere", async () => {
+  it("reassigns connections that have not arrived, and closes those that no worker receives", async () => {
     const workers = await open();
     for (const worker of workers) worker.isFull = true;
     const closed = new Promise((resolve) => void connectOnce().then((client) => client.once("close", resolve)));

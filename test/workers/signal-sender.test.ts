@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { SignalSender } from "../../src/workers/signal-sender.js";
 
 describe("SignalSender", () => {
-  it("drops what a process that does not read would have to keep", () => {
+  it("drops signals for a process that does not read", () => {
     const waiting: (() => void)[] = [];
     const sent: number[] = [];
     const sender = new SignalSender(({ texts }, done) => {

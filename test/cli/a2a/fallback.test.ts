@@ -28,7 +28,7 @@ describe.each([
   const port = (): number => Number(binding === "GRPC" ? world.server.grpcPort : new URL(world.server.url).port);
   const at = (host: string): string => (binding === "GRPC" ? host : `http://${host}`);
 
-  it("goes on by the card's next one while the answer comes", async () => {
+  it("continues with the card's next interface in the middle of an answer", async () => {
     const proxy = await proxyTo(port());
     const files = await cardWith([binding, at(proxy.host)], [other, world.server.url]);
     const onOutput = (): void => {
@@ -41,7 +41,7 @@ describe.each([
     expect(proxy.mode).toBe("close");
   });
 
-  it("begins with the next one when nobody listens", async () => {
+  it("starts with the next interface when the first one is down", async () => {
     const host = `127.0.0.1:${await closedPort()}`;
     const files = await cardWith([binding, at(host)], [other, world.server.url]);
     const { exit, out } = await world.run(["send", "-a", "card.json", "-q", "echo hello"], { files });

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe("TextBlock", () => {
-  it("is the block of the whole text, however that is cut", () => {
+  it("joins to the block of the whole text, wherever the text is split", () => {
     const piece = fc.string({ unit: fc.constantFrom("a", " ", "\n"), maxLength: 4 });
     fc.assert(
       fc.property(fc.array(piece, { minLength: 1, maxLength: 6 }), ([first = "", ...more]) => {
@@ -23,7 +23,7 @@ describe("TextBlock", () => {
 });
 
 describe("a stream of pieces", () => {
-  it("is one text for each artifact, and the rest of the events around it", async () => {
+  it("prints one text for each artifact, and the other events around it", async () => {
     const { out, exit } = await world.run(["send", "-a", "AGENT", "--stream", "stream 3 4"]);
     expect(exit).toBe(0);
     expect(out.match(/Text:/g)).toHaveLength(1);

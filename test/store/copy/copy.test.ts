@@ -51,7 +51,7 @@ describe.skipIf(bin === undefined)("copyStore()", () => {
   const open = (place: string): Promise<TaskStore> | TaskStore =>
     place.startsWith("postgres") ? postgresStore({ url: place, require: "none" }) : sqliteStore(place);
 
-  it("keeps everything that the reads of a store tell, to PostgreSQL and back", async () => {
+  it("keeps everything that a store returns, to PostgreSQL and back", async () => {
     const property = fc.asyncProperty(histories, async (steps) => {
       const [from, between, to] = [file(), address(), file()];
       await using(sqliteStore(from), (store) => fill(store, steps));
@@ -104,7 +104,7 @@ describe.skipIf(bin === undefined)("copyStore()", () => {
     });
   }, 120_000);
 
-  it("leaves leases to whoever claims them first, with their attempts", async () => {
+  it("keeps leases and their attempts for the first process that claims them", async () => {
     const [from, to] = [file(), address()];
     await using(sqliteStore(from), (store) =>
       create(store, { taskId: "a", lease: { holder: "dead", turn: 1, attempt: 2 } }),
@@ -169,7 +169,7 @@ describe.skipIf(bin === undefined)("copyStore()", () => {
     await other.close();
   });
 
-  it("keeps an unfinished target from being served, and begins anew", async () => {
+  it("does not serve an unfinished target, and starts over", async () => {
     const from = file();
     await using(sqliteStore(from), async (store) => {
       for (let index = 0; index < 20; index++) await create(store, { taskId: `t${index}` }, 3);
@@ -192,7 +192,7 @@ describe.skipIf(bin === undefined)("copyStore()", () => {
     }
   });
 
-  it("fails as unavailable when the database goes, and leaves no store to serve", async () => {
+  it("fails as unavailable when the database is lost, and leaves no store to serve", async () => {
     const own = new PostgresServer(bin ?? "", { fsync: "off" });
     try {
       const from = file();

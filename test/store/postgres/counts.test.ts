@@ -44,7 +44,7 @@ describe.skipIf(programs() === undefined)("total of PostgresStore.list()", () =>
     expect(await totals(one)).toEqual([1, 1, 0]);
   });
 
-  it("counts on in a server that was restored from a dump, whose transactions have lower numbers", async () => {
+  it("continues to count in a server restored from a dump, whose transactions have lower numbers", async () => {
     const store = await open("counts_dump");
     await create(store, { taskId: "a" });
     await run("UPDATE counts_dump.folded SET upto = '900000000000'");

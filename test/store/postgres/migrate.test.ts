@@ -133,7 +133,7 @@ describe.skipIf(bin === undefined)("migrate()", () => {
     expect(await readAll(store, "a")).toHaveLength(1);
   });
 
-  it("gives up a lock that a long transaction holds, lets servers go on meanwhile, and gets it later", async () => {
+  it("stops waiting for a lock that a long transaction holds, lets servers continue, and gets it later", async () => {
     const schema = "locked";
     const store = await open({ schema, timeoutMs: 4_000 });
     let head = await create(store, { taskId: "a" });

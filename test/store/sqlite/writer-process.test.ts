@@ -78,7 +78,7 @@ describe("a process that writes a file for several others", () => {
     await store.close();
   }, 30_000);
 
-  it("gives the leases of an earlier server away at once, and none of one that lives", async () => {
+  it("releases the leases of an earlier server at once, and none of a live one", async () => {
     const path = temporaryFile();
     const before = sqliteStore({ path, shared: true });
     await create(before, { taskId: "a", lease: leaseOf({ holder: "before" }) });
@@ -118,7 +118,7 @@ describe("a process that writes a file for several others", () => {
     await Promise.all([one.close(), two.close()]);
   }, 60_000);
 
-  it("goes on when a client ends in the middle of a message, or sends what is none", async () => {
+  it("continues when a client ends in the middle of a message, or sends invalid bytes", async () => {
     const by = writing(temporaryFile());
     const store = await by.open();
     await create(store, { taskId: "a" });
@@ -172,7 +172,7 @@ async function works(store: TaskStore): Promise<void> {
 }
 
 describe("a writer process that ends or stops", () => {
-  it("loses nothing that was acknowledged and doubles nothing, however often it is killed", async () => {
+  it("loses and duplicates no acknowledged write, however often it is killed", async () => {
     const by = writing(temporaryFile());
     const stores = [await by.open(), await by.open()];
     let isOver = false;
