@@ -24,7 +24,7 @@ export interface Message {
   readonly count: number;
   readonly fields: readonly Field[];
   readonly bytes: ArrayBuffer;
-  /** Where in it the bytes begin; 0 if absent. */
+  /** Offset of the bytes in it; 0 if absent. */
   readonly start?: number;
   /** Bytes of it in use. */
   readonly size: number;
