@@ -14,6 +14,9 @@ export interface ProfileLane {
 
 export const FILE = "FILE";
 
+/** The port of a receiver of spans. */
+export const RECEIVER = "RECEIVER";
+
 /** Finished tasks that are in a file which is read. */
 export const FILLED = 10_000;
 
@@ -45,6 +48,15 @@ export const LANES: Readonly<Record<string, ProfileLane>> = {
   "connect-reply": reply("message reply over Connect", connectSend),
   "jsonrpc-task": task("task of four events over JSON-RPC, SQLite FULL", rpcSend),
   "jsonrpc-task-memory": task("task of four events over JSON-RPC, in memory", rpcSend, "memory"),
+  "jsonrpc-reply-traced": {
+    ...reply("message reply over JSON-RPC, SDK and metrics", rpcSend, "traced"),
+    args: [RECEIVER, "message", "memory", "telemetry", "metrics"],
+  },
+  "jsonrpc-task-traced": {
+    ...task("task of four events over JSON-RPC, in memory, SDK and metrics", rpcSend),
+    program: "traced",
+    args: [RECEIVER, "task", "memory", "telemetry", "metrics"],
+  },
   "grpc-task": task("task of four events over gRPC, SQLite FULL", grpcSend),
   "get-task": {
     title: "GetTask over REST, SQLite",

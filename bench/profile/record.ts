@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { filledFile } from "../harness/filled.js";
 import { made } from "../harness/results.js";
 import { type Bench, CALLERS, MB } from "../harness/scenario.js";
-import { FILE, FILLED, LANES } from "./lanes.js";
+import { FILE, FILLED, LANES, RECEIVER } from "./lanes.js";
 import { groupOf, placeOf, type Share, shares } from "./where.js";
 
 /** How many functions are kept. */
@@ -35,7 +35,10 @@ export async function record(bench: Bench, name: string): Promise<Recorded> {
   if (lane === undefined) throw new Error(`no scenario ${name}; there are ${Object.keys(LANES).join(", ")}`);
   const args: string[] = [];
   for (const arg of lane.args) {
-    args.push(arg === FILE ? bench.database() : arg === "FILLED" ? await filledFile(bench, FILLED) : arg);
+    if (arg === FILE) args.push(bench.database());
+    else if (arg === "FILLED") args.push(await filledFile(bench, FILLED));
+    else if (arg === RECEIVER) args.push(`${(await bench.start("receiver")).at.http}`);
+    else args.push(arg);
   }
   const server = await bench.start(lane.program, ...args);
   const call = lane.call(server);
