@@ -14,6 +14,6 @@ export function checkGrpcAnswer(length: number, call: Call, { maxGrpcAnswerBytes
   const advice = "Ask for less (historyLength, includeArtifacts), or subscribe to the task and resume its stream.";
   const metadata = { limit: "maxGrpcAnswerBytes" satisfies keyof Limits };
   const error = new A2AError("TOO_MANY_REQUESTS", `${message} ${advice}`, { metadata });
-  call.refuseAnswer?.(error);
+  call.refusals?.record(error);
   throw error;
 }

@@ -77,6 +77,11 @@ export interface CallStart {
   readonly requestId?: string | undefined;
 }
 
+/** Records that a limit refused an answer while the binding wrote it. */
+export interface AnswerRefusals {
+  record(error: A2AError): void;
+}
+
 /** A number in a field of a request. */
 export interface NumberInField {
   /** Path of the field. */
@@ -105,6 +110,8 @@ export class Call {
   readonly impliedVersion: string | undefined;
   /** W3C traceparent of the caller, or empty: trace interceptor. */
   traceParent = "";
+  /** The span of the call, or undefined: server span interceptor. `spanOf` returns it with its type. */
+  span: object | undefined;
   /** W3C tracestate that belongs to it, or empty: trace interceptor. */
   traceState = "";
   /** The id of the request object: JSON-RPC's binding. */
@@ -155,11 +162,8 @@ export class Call {
   /** The memory quota of a large request: request memory interceptor. Released when the call ends. */
   held: SharedHold | undefined;
 
-  /**
-   * Records that a limit refused the answer while the binding wrote it: admission. Undefined without an audit log and
-   * metrics.
-   */
-  refuseAnswer: ((error: A2AError) => void) | undefined;
+  /** Records refusals of the answer by a limit: admission. Undefined without an audit log and metrics. */
+  refusals: AnswerRefusals | undefined;
 
   readonly #start: CallStart;
   #responseHeaders: Map<string, string> | undefined;

@@ -29,12 +29,10 @@ export function serverSpan(tracing: Tracing | undefined, agents: AgentDirectory)
   };
 }
 
-/** The spans of calls. A field of `Call` would need their types, which core does not know. */
-const spans = new WeakMap<Call, TracedSpan>();
-
 /** Returns the span of a call; undefined if no spans are created. */
-export function spanOf(call: Call): TracedSpan | undefined {
-  return spans.get(call);
+export function spanOf({ span }: Call): TracedSpan | undefined {
+  // Core does not know its type. This file alone sets it.
+  return span as TracedSpan | undefined;
 }
 
 function traced(
@@ -53,7 +51,7 @@ function traced(
     call.traceParent = traceParent;
     call.traceState = traceState;
   }
-  spans.set(call, span);
+  call.span = span;
   const watch = new CallSpan(span, invocation, agents);
   // No async function: an SDK's contexts make each promise expensive.
   try {
