@@ -13,6 +13,8 @@ export interface Made {
   readonly date: string;
   /** Of git; with a plus when files were changed that are not in it. */
   readonly commit: string;
+  /** Version of Node.js. Results of before it was kept lack it. */
+  readonly node?: string;
   readonly quick: boolean;
   readonly seconds: number;
 }
@@ -40,7 +42,8 @@ const git = (...args: string[]): string => spawnSync("git", args, { cwd: ROOT, e
 
 export function made({ quick, seconds }: Options): Made {
   const dirty = git("status", "--porcelain", "--", "src", "bench", ":!bench/results") === "" ? "" : "+";
-  return { date: new Date().toISOString(), commit: git("rev-parse", "--short", "HEAD") + dirty, quick, seconds };
+  const commit = git("rev-parse", "--short", "HEAD") + dirty;
+  return { date: new Date().toISOString(), commit, node: process.version, quick, seconds };
 }
 
 /** Every goal of the project, beside what was found about it. */

@@ -34,12 +34,16 @@ export function provenance({ machine, scenarios }: Results): string {
   const thorough = isQuick
     ? "**A quick look** (`--quick`): servers that are not warm, and small growth. It judges no goal."
     : `A full run, ${[...new Set(all.map(({ seconds }) => seconds))].join(", ")} s of load for each rate.`;
+  const elsewhere = Object.entries(scenarios)
+    .filter(([, { node = machine.node }]) => node !== machine.node)
+    .map(([name, { node }]) => `- ${name}: Node.js ${node}.`);
   const versions = Object.entries(machine.versions).map((pair) => pair.join(" "));
   return [
     `- ${thorough}`,
     `- ${dates}, commit ${commits}.`,
     `- ${machine.cpus} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.platform}, Node.js ${machine.node}; load before the run ${shown(machine.loadBefore)}; an fsync of 4 KB takes ${shown(machine.fsyncMicros)} µs.`,
     `- ${versions.join(", ")}.`,
+    ...elsewhere,
   ]
     .map(wrapped)
     .join("\n");
