@@ -280,6 +280,7 @@ const nodes: Tests = {
   testTimeout: 60_000,
   // Clones are written and removed.
   hookTimeout: 300_000,
+  retry,
 };
 
 /** Tests of what only tools can tell that the first install does not bring; `npm run test:tools` has them in its PATH. */
