@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { build } from "../e2e/support/build.js";
@@ -30,6 +31,13 @@ describe("parley serve --workers", () => {
     const console = place.run(["serve", probe, ...ports, "--workers", "2", "--console"]);
     expect(await console.exited).toBe(2);
     expect(console.stderr()).toMatch(/^parley: --console needs one process.*\n$/m);
+  });
+
+  it("starts one worker for each core with --workers cores", async () => {
+    const run = place.run(["serve", probe, ...ports, "--workers", "cores"]);
+    await ready(run);
+    await expect.poll(() => run.stderr(), { timeout: 60_000 }).toContain("the workers share the ports");
+    expect(workersOf(run.child.pid ?? 0)).toHaveLength(availableParallelism());
   });
 
   it("reports a port in use once, and a worker that crashes at every start", async () => {
