@@ -13,7 +13,7 @@ import { toOpeningError } from "./errors.js";
 import { COPY_MARK, migrate, versionOf } from "./migrate.js";
 import { openDatabase } from "./migrate-database.js";
 import { LOG_BITS } from "./migrations.js";
-import { Removal } from "./removal.js";
+import { Partitions } from "./partitions.js";
 
 /** Tables that a copy fills, and those whose rows mean nothing without them. */
 const TABLES = [
@@ -79,7 +79,7 @@ async function begin(target: Watched): Promise<void> {
   await migrate({ database, schema, logger: silentLogger, isCopy: true });
   if (!isCopy) await mark(target);
   await database.run(`TRUNCATE ${TABLES.map((table) => `${schema}.${table}`).join(", ")}`);
-  await new Removal(database, schema).sweep();
+  await new Partitions(database, schema, silentLogger).createAhead();
 }
 
 /** Marks a schema that has no tasks and no servers. */

@@ -16,6 +16,7 @@ import { Lists } from "./lists.js";
 import { migrate } from "./migrate.js";
 import { Notifications } from "./notifications.js";
 import { Operators } from "./operators.js";
+import { Partitions } from "./partitions.js";
 import { Probe } from "./probe.js";
 import type { PulseData } from "./pulse.js";
 import { PushClaims } from "./push-claims.js";
@@ -85,12 +86,13 @@ export async function postgresStore(options: string | PostgresStoreOptions): Pro
       throw new StoreError("failed", `The store requires durability "${require}". ${durability.text}`);
     }
     logger.info({ schema, durability: durability.level }, `the PostgreSQL store is open. ${durability.text}`);
-    const removal = new Removal(database, schema);
+    const partitions = new Partitions(database, schema, logger);
+    const removal = new Removal(database, schema, partitions);
     await removal.sweep();
     const counts = new Counts(database, schema);
     await counts.fold();
     const restorations = await readRestorations(database, schema);
-    return compose({ ...settings, database, removal, counts, durability, restorations });
+    return compose({ ...settings, database, partitions, removal, counts, durability, restorations });
   } catch (error) {
     await database.close();
     throw toOpeningError(error, "Cannot open the PostgreSQL store");
@@ -129,6 +131,7 @@ function checked(options: PostgresStoreOptions): Required<PostgresStoreOptions> 
 
 interface Parts extends Required<PostgresStoreOptions> {
   readonly database: Database;
+  readonly partitions: Partitions;
   readonly removal: Removal;
   readonly counts: Counts;
   readonly durability: StoreDurability;
@@ -136,19 +139,20 @@ interface Parts extends Required<PostgresStoreOptions> {
 }
 
 function compose(parts: Parts): PostgresStore {
-  const { database, schema, timeoutMs, removal, counts, durability, restorations, logger } = parts;
+  const { database, schema, timeoutMs, partitions, removal, counts, durability, restorations, logger } = parts;
   const probe = new Probe(database, schema);
   const appends = new Appends(database, schema, { onStored: () => counts.note(), onFull: () => probe.noteFull() });
   const reads = new Reads(database, schema);
   const lists = new Lists(database, schema);
   const pulse = (): PulseData => ({ url: database.server, schema, timeoutMs, isSame: database.history.isSame });
   const leases = new Leases(database, schema, () => startPulse(pulse()));
-  const operators = new Operators(database, schema);
   const snapshots = new Snapshots(database, schema);
   const signals = new SignalHub(new Notifications(database, schema, logger));
+  partitions.start();
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     probe.close();
+    partitions.close();
     counts.close();
     await appends.close();
     await signals.close();
@@ -187,12 +191,21 @@ function compose(parts: Parts): PostgresStore {
     setLease: (request) => leases.set(request),
     removeFinished: (request) => removal.removeFinished(request),
     removeTasks: (request) => removal.removeTasks(request),
+    ...operatorReadsOf(database, schema),
+    ...pushStoreOf(database, schema, leases),
+    close: () => (closed ??= close()),
+  };
+}
+
+type OperatorReads = Pick<TaskStore, "listHeads" | "listContexts" | "listOwners" | "listLeased">;
+
+function operatorReadsOf(database: Database, schema: string): OperatorReads {
+  const operators = new Operators(database, schema);
+  return {
     listHeads: (request) => operators.listHeads(request),
     listContexts: (request) => operators.listContexts(request),
     listOwners: (request) => operators.listOwners(request),
     listLeased: (request) => operators.listLeased(request),
-    ...pushStoreOf(database, schema, leases),
-    close: () => (closed ??= close()),
   };
 }
 

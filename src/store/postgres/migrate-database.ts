@@ -4,6 +4,7 @@ import { DEFAULT_SCHEMA, isSchema, SCHEMA_NAMES, withSchema } from "./address.js
 import { Database } from "./database.js";
 import { toOpeningError } from "./errors.js";
 import { type Migrated, migrate } from "./migrate.js";
+import { Partitions } from "./partitions.js";
 import { Removal } from "./removal.js";
 
 /** A database for one command, and the name of its schema. */
@@ -23,7 +24,7 @@ export async function migrateDatabase(url: string, logger: Logger): Promise<Migr
   const { database, schema } = await openDatabase(url, logger);
   try {
     const migrated = await migrate({ database, schema, logger });
-    await new Removal(database, schema).sweep();
+    await new Removal(database, schema, new Partitions(database, schema, logger)).sweep();
     return { ...migrated, schema };
   } catch (error) {
     throw toOpeningError(error, "Cannot migrate the database");

@@ -1,25 +1,15 @@
-import { membersOf } from "../../core/members.js";
 import { TERMINAL } from "../states.js";
 import type { TasksRemoval } from "../task-store.js";
 import { bigints, texts } from "./arrays.js";
 import { type Database, first, type Statements } from "./database.js";
-import { codeOf } from "./errors.js";
 import { LOG_BITS } from "./migrations.js";
+import { logsOf, type Partitions } from "./partitions.js";
 
 /** Tasks that one transaction removes, so that appends wait only briefly. */
 const STEP = 64;
 
 /** Segments that one statement deletes. */
 const SEGMENTS_STEP = 10_000;
-
-/** Days whose partitions exist before they begin. */
-const DAYS_AHEAD = 2;
-
-/** The number of the day, as `append` computes it. */
-const TODAY = "SELECT extract(epoch FROM now())::bigint / 86400";
-
-/** Error code of PostgreSQL for insufficient privileges. */
-const NOT_ALLOWED = "42501";
 
 type Removed = [log: number, tenant: string, owner: string, contextId: string, taskId: string];
 
@@ -30,10 +20,12 @@ type Removed = [log: number, tenant: string, owner: string, contextId: string, t
 export class Removal {
   readonly #database: Database;
   readonly #s: string;
+  readonly #partitions: Partitions;
 
-  constructor(database: Database, schema: string) {
+  constructor(database: Database, schema: string, partitions: Partitions) {
     this.#database = database;
     this.#s = schema;
+    this.#partitions = partitions;
   }
 
   async removeFinished({ before, limit }: { readonly before: number; readonly limit: number }): Promise<number> {
@@ -65,14 +57,13 @@ export class Removal {
 
   /** Creates the partitions of the next days, drops those without tasks, and deletes the garbage of the others. */
   async sweep(): Promise<void> {
-    // The database's clock numbers the logs. The clock of this process may be days off.
-    const [today = 0] = (await first(this.#database.query<[number]>(TODAY))) ?? [];
-    await this.#createPartitions(today);
-    for (const day of await this.#days()) {
+    await this.#partitions.createAhead();
+    const today = await this.#partitions.today();
+    for (const day of await this.#partitions.days()) {
       // A transaction that began yesterday may still create a log with that day's number, and the clock of another
       // database server may be slow.
       if (day >= today - 1) continue;
-      if (!(await this.#dropped(day))) await this.#deleteGarbage(day * 2 ** LOG_BITS, (day + 1) * 2 ** LOG_BITS);
+      if (!(await this.#dropped(day))) await this.#deleteGarbage(...logsOf(day));
     }
     await this.#deleteOtherGarbage();
   }
@@ -141,54 +132,21 @@ export class Removal {
   async #deleteOtherGarbage(): Promise<void> {
     const sql = `SELECT 1 FROM ${this.#s}.segment_other LIMIT 1`;
     if ((await first(this.#database.query(sql))) === undefined) return;
-    const partitions = new Set(await this.#days());
+    const partitions = new Set(await this.#partitions.days());
     const days = await this.#database.query<[number]>(
       `SELECT DISTINCT log >> ${LOG_BITS} FROM ${this.#s}.garbage ORDER BY 1`,
     );
     for (const [day] of days) {
-      if (!partitions.has(day)) await this.#deleteGarbage(day * 2 ** LOG_BITS, (day + 1) * 2 ** LOG_BITS);
-    }
-  }
-
-  /** Numbers of the days that have a partition. */
-  async #days(): Promise<number[]> {
-    const rows = await this.#database.query<[string]>(
-      "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid " +
-        `WHERE i.inhparent = '${this.#s}.segment'::regclass`,
-    );
-    return rows.flatMap(([name]) => /^segment_(\d+)$/.exec(name)?.[1] ?? []).map(Number);
-  }
-
-  async #createPartitions(today: number): Promise<void> {
-    const known = new Set(await this.#days());
-    for (let day = today; day <= today + DAYS_AHEAD; day++) {
-      if (known.has(day)) continue;
-      const range = `FROM (${day * 2 ** LOG_BITS}) TO (${(day + 1) * 2 ** LOG_BITS})`;
-      const create = `CREATE TABLE IF NOT EXISTS ${this.#s}.segment_${day} PARTITION OF ${this.#s}.segment FOR VALUES ${range}`;
-      // Fails if another process is faster, or if logs of that day are in the default partition, where they stay.
-      await this.#quickly(create).catch(() => {});
+      if (!partitions.has(day)) await this.#deleteGarbage(...logsOf(day));
     }
   }
 
   /** Drops the partition of a day without tasks. */
   async #dropped(day: number): Promise<boolean> {
-    const [low, high] = [day * 2 ** LOG_BITS, (day + 1) * 2 ** LOG_BITS];
     const task = `SELECT 1 FROM ${this.#s}.task WHERE log >= $1 AND log < $2 LIMIT 1`;
-    if ((await first(this.#database.query(task, [low, high]))) !== undefined) return false;
-    try {
-      await this.#quickly(`DROP TABLE IF EXISTS ${this.#s}.segment_${day}`);
-    } catch (error) {
-      // A table that others use is dropped the next time. A role that may not drop it deletes its rows.
-      if (codeOf(membersOf(error).cause) === NOT_ALLOWED) return false;
-    }
-    await this.#database.query(`DELETE FROM ${this.#s}.garbage WHERE log >= $1 AND log < $2`, [low, high]);
+    if ((await first(this.#database.query(task, logsOf(day)))) !== undefined) return false;
+    if (!(await this.#partitions.drop(day))) return false;
+    await this.#database.query(`DELETE FROM ${this.#s}.garbage WHERE log >= $1 AND log < $2`, logsOf(day));
     return true;
-  }
-
-  /** Changes a table, unless that takes a lock for which others would have to wait. */
-  #quickly(sql: string): Promise<void> {
-    return this.#database.transaction(async (on) => {
-      await on.run(`SET LOCAL lock_timeout = '500ms'; ${sql}`);
-    });
   }
 }
