@@ -37,7 +37,7 @@ export default {
 
 build();
 
-const home = new Home("--idempotent-message-ids", "--drain-delay", "2s", "--trust-proxy", "loopback", "--lease", "2s");
+const home = new Home("--idempotent-message-ids", "--drain-delay", "2s", "--trust-proxy", "loopback");
 let database: PostgresServer;
 let nginx: ChildProcess;
 let url = "";
@@ -82,13 +82,12 @@ afterAll(async () => {
   database.end();
 });
 
-/** Ends the server that has the turn, as a crash would. */
-async function killTheWorking(): Promise<void> {
+/** The server that has the turn. */
+function working(): (typeof servers)[number] {
   const pid = Number(readFileSync(join(home.folder, "turn"), "utf8"));
   const found = servers.find(({ server }) => server.pid === pid);
   if (found === undefined) throw new Error(`No server has the process ${pid}.`);
-  await found.server.kill();
-  found.server = await home.start(...found.ports);
+  return found;
 }
 
 describe("three servers behind nginx", { timeout: 120_000 }, () => {
@@ -106,13 +105,21 @@ describe("three servers behind nginx", { timeout: 120_000 }, () => {
     expect(sent).toContain(words.join(" "));
   });
 
-  it("continue the text of a chat when the server that streams it is killed", async () => {
+  it("continue the text of a chat at a survivor when the server that streams it is killed", async () => {
     const chat = `${process.execPath} ${main} chat -a ${url} "go"; echo "ended with $?"`;
     const terminal = new Terminal(`cd ${home.folder} && HOME=${home.folder} ${chat}`);
     try {
       await terminal.shows("Every event is");
-      await killTheWorking();
+      const victim = working();
+      await victim.server.kill();
+      const survivors = servers.filter((each) => each !== victim);
+      const tookOver = (): typeof servers =>
+        survivors.filter(({ server }) => server.log.includes("took over tasks whose execution was cut off"));
+      // After the default lease of 15 seconds.
+      await expect.poll(tookOver, { timeout: 60_000 }).toHaveLength(1);
       await terminal.shows(words.join(" "));
+      expect(tookOver()).toEqual([working()]);
+      victim.server = await home.start(...victim.ports);
       await terminal.shows(/sees it\.\s*\n+> *$/);
       expect(terminal.all().split("Every event")).toHaveLength(2);
       terminal.keys("C-d");
