@@ -65,6 +65,30 @@ export function reportOf(results: Results): string {
   ].join("\n");
 }
 
+/** Parts of a report that tests compare. */
+export interface ReportRead {
+  /** Number of injected faults of all kinds. */
+  readonly injected: number;
+  /** Reasons of skipped faults by their titles. */
+  readonly skipped: ReadonlyMap<string, string>;
+  readonly tasks: number;
+  readonly violations: number;
+}
+
+/** Reads what `reportOf` has written, among other lines. */
+export function readReport(text: string): ReportRead {
+  const rows = [...text.matchAll(/^\| ([^|]+) \| (\d+) \|(?: [^|]*\|){2} (.*) \|$/gm)];
+  const reasons = rows.flatMap(([, title = "", , last = ""]): [string, string][] => {
+    return last.startsWith("skipped: ") ? [[title, last.slice("skipped: ".length)]] : [];
+  });
+  return {
+    injected: rows.reduce((sum, [, , times]) => sum + Number(times), 0),
+    skipped: new Map(reasons),
+    tasks: Number(/^tasks: (\d+),/m.exec(text)?.[1]),
+    violations: Number(/^Violations: (\d+)$/m.exec(text)?.[1]),
+  };
+}
+
 /** The reasons of failed calls, the most frequent first. */
 export function failuresOf(notes: readonly Noted[]): [string, number][] {
   const counts = new Map<string, number>();
