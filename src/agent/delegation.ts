@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
 import { type A2AService, type AgentCard, type Message, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogCause } from "../core/log-facts.js";
 import type { Answer, Update } from "../task/answer.js";
 import type { MessageInput } from "../task/message-input.js";
 import type { ReadableMessage, ReadableTask } from "../task/plain.js";
@@ -171,6 +172,12 @@ export interface TurnCalls {
   end(isPaused: boolean): void;
 }
 
+/** The task that leaves another agent's task, and the request of its turn if a turn leaves it. */
+export interface LeavingTask extends LogCause {
+  readonly taskId: string;
+  readonly tenant: string;
+}
+
 /** The interface to the client, on which no layer below the server depends. */
 export interface OutgoingCalls {
   /** Names of the agents, which may change. */
@@ -181,5 +188,5 @@ export interface OutgoingCalls {
    * Cancels another agent's unneeded task. If the checkpoint only announces a message, the task is searched for. Resolves
    * after the other agent's answer, and never rejects.
    */
-  leave(checkpoint: RelayCheckpoint): Promise<void>;
+  leave(checkpoint: RelayCheckpoint, task: LeavingTask): Promise<void>;
 }

@@ -3,6 +3,7 @@ import {
   type DelegatedContent,
   type DelegateOptions,
   isSend,
+  type LeavingTask,
   type OutgoingCalls,
   type RelayCheckpoint,
   type RelayedEvent,
@@ -17,7 +18,7 @@ import { MAX_NAME, storedName } from "../agent/stored-name.js";
 import { classOf } from "../agent/turn-span.js";
 import { completionReason } from "../core/cancellation.js";
 import { lazyImport } from "../core/lazy.js";
-import type { Logger } from "../core/log.js";
+import { CauseLogger } from "../core/log-facts.js";
 import { anything, aText, expects, listOf, type OptionChecks, oneOf, optionFaults, typeName } from "../core/options.js";
 import { a2a, parley, spanNames } from "../telemetry/names.js";
 import { iteratedIn, type TracedSpan } from "../telemetry/tracer.js";
@@ -60,8 +61,8 @@ export class RemoteCalls implements OutgoingCalls {
     return new CallsOfTurn(turn, this.#remotes, this.#options);
   }
 
-  leave(checkpoint: RelayCheckpoint): Promise<void> {
-    return this.#remotes.leave(checkpoint);
+  leave(checkpoint: RelayCheckpoint, task: LeavingTask): Promise<void> {
+    return this.#remotes.leave(checkpoint, task);
   }
 
   get names(): readonly string[] {
@@ -82,8 +83,7 @@ export class RemoteCalls implements OutgoingCalls {
 class CallsOfTurn implements TurnCalls {
   readonly #turn: CallingTurn;
   readonly #remotes: Remotes;
-  readonly #limits: RemotesOptions["limits"];
-  readonly #logger: Logger;
+  readonly #options: RemotesOptions;
   readonly #names = new Set<string>();
   readonly #pause = new AbortController();
   readonly #answers = new Answers();
@@ -103,16 +103,15 @@ class CallsOfTurn implements TurnCalls {
   readonly #contexts = new Map<string, string>();
   #events: Promise<readonly RelayedEvent[]> | undefined;
 
-  constructor(turn: CallingTurn, remotes: Remotes, { limits, logger }: RemotesOptions) {
+  constructor(turn: CallingTurn, remotes: Remotes, options: RemotesOptions) {
     this.#turn = turn;
     this.#remotes = remotes;
-    this.#limits = limits;
-    this.#logger = logger;
+    this.#options = options;
   }
 
   async call(agent: string, options: TurnCallOptions = {}): Promise<RemoteAgent> {
     checkOptions("call(agent, options)", options, checksOfCall);
-    const { timeoutMs = this.#limits.remoteTimeoutMs } = options;
+    const { timeoutMs = this.#options.limits.remoteTimeoutMs } = options;
     const remote = this.#remotes.for(this.#turn, agent);
     const turn = this.#turn;
     const { signal } = turn;
@@ -169,7 +168,7 @@ class CallsOfTurn implements TurnCalls {
   }
 
   #leave(checkpoint: RelayCheckpoint): void {
-    const leaving = this.#remotes.leave(checkpoint).finally(() => this.#leaving.delete(leaving));
+    const leaving = this.#remotes.leave(checkpoint, this.#turn.request).finally(() => this.#leaving.delete(leaving));
     this.#leaving.add(leaving);
   }
 
@@ -180,6 +179,8 @@ class CallsOfTurn implements TurnCalls {
     note: (isOpen: boolean) => void,
   ): AsyncGenerator<AgentEvent, SubTask, undefined> {
     const leave = this.#remotes.enter(agent);
+    const { request } = this.#turn;
+    const { limits, logger, agentName } = this.#options;
     const span = this.#turn.span && delegationSpan(this.#turn.span, this.#remotes.names, agent, options.name);
     note(true);
     try {
@@ -195,12 +196,12 @@ class CallsOfTurn implements TurnCalls {
         remote: this.#remotes.for(this.#turn, agent),
         events,
         // The rest of the grace period is for the agent that has to stop here.
-        cancelMs: this.#limits.cancelGraceMs / 2,
+        cancelMs: limits.cancelGraceMs / 2,
         outageMs: remoteBounds.maxOutageMs,
         pause: this.#pause,
         answers: this.#answers,
         end: this.#endDelegations.signal,
-        logger: this.#logger,
+        logger: new CauseLogger(logger, request, agentName(request.tenant)),
         leave: (checkpoint) => this.#leave(checkpoint),
         contextBefore: () => this.#contextBefore(agent, options.name, events),
         worksIn: (contextId) => void (contextId !== "" && this.#contexts.set(agent, contextId)),

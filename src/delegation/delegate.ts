@@ -52,7 +52,7 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
     const failure = toA2AError(error);
     if (failure.metadata.arrival !== "unknown") course.noteRejection();
     if (failure.reason !== "UNAUTHENTICATED" || !remote.passesCaller || isOwnRefusal(error)) {
-      job.logger.warn({ err: error, agent, taskId: turn.request.message.taskId }, "a delegation failed");
+      job.logger.warn({ err: error, remote: agent }, "a delegation failed");
       throw new DelegationError(agent, failure);
     }
     course.end();

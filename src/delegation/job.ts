@@ -32,6 +32,7 @@ export interface DelegationJob {
   readonly remote: RemoteForTurn;
   /** Relayed events of this turn's delegations and of those whose question it answers. */
   readonly events: readonly RelayedEvent[];
+  /** Adds the turn's facts to each line. */
   readonly logger: Logger;
   /** Time for which an unreachable agent is retried, in milliseconds. */
   readonly outageMs: number;

@@ -1,9 +1,10 @@
-import { type CallingTurn, isSend, type RelayCheckpoint } from "../agent/delegation.js";
+import { type CallingTurn, isSend, type LeavingTask, type RelayCheckpoint } from "../agent/delegation.js";
 import { ownRefusal } from "../client/credentials/own-refusal.js";
 import { within } from "../core/async.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import { logFacts } from "../core/log-facts.js";
 import { decrement, increment } from "../core/maps.js";
 import { parseUrl } from "../core/net.js";
 import type { OpenTelemetryApi } from "../telemetry/api.js";
@@ -43,6 +44,8 @@ export interface RemotesOptions {
   readonly agents: RemoteAgents;
   readonly limits: RemoteLimits;
   readonly logger: Logger;
+  /** Returns the name of the agent that serves a tenant, for log lines. */
+  readonly agentName: (tenant: string) => string | undefined;
   readonly connect: ConnectRemote;
   /** Creates spans of calls. Default: none. */
   readonly tracing?: Tracing | undefined;
@@ -144,17 +147,19 @@ export class Remotes {
   }
 
   /** Cancels another agent's unneeded task in the background: one attempt, if it is reachable. */
-  async leave(checkpoint: RelayCheckpoint): Promise<void> {
-    const { agent } = checkpoint;
+  async leave(checkpoint: RelayCheckpoint, task: LeavingTask): Promise<void> {
+    const { agent: remote } = checkpoint;
     if ((checkpoint.taskId === "" && !isSend(checkpoint)) || this.#isClosed) return;
     const cancel = async (): Promise<void> => {
       const { remoteTimeoutMs: timeoutMs } = this.#options.limits;
-      const client = await this.#client(agent);
+      const client = await this.#client(remote);
       const id = checkpoint.taskId || (await taskBegunBy(client, checkpoint, { timeoutMs }))?.id;
       if (id !== undefined) await client.cancelTask({ id }, { timeoutMs });
     };
     const leaving = cancel().catch((error: unknown) => {
-      this.#options.logger.debug({ err: error, agent }, "another agent's task that is left was not canceled");
+      const { logger, agentName } = this.#options;
+      const facts = logFacts({ ...task, agent: agentName(task.tenant) });
+      logger.debug({ err: error, remote, ...facts }, "another agent's task that is left was not canceled");
     });
     this.#leaving.add(leaving);
     await leaving;

@@ -4,9 +4,9 @@ import type { Audit } from "../audit/audit.js";
 import { pause } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import { logFacts } from "../core/log-facts.js";
+import { type LogCause, logFacts } from "../core/log-facts.js";
 import type { EnginePushes } from "../engine/pushes.js";
-import type { AttemptFacts, ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
+import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
 import { millisOf } from "../task/entry.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import type { PushDialectOf } from "../version/load.js";
@@ -16,6 +16,7 @@ import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host-limiter.js";
 import type { LeaseGuard } from "./lease-guard.js";
 import { bodyOf, type HeaderParts, NotificationHeaders } from "./notification.js";
+import type { Ending } from "./outcome.js";
 import { tracedPost } from "./post-span.js";
 import type { OpenedConfig } from "./secrets.js";
 import { attemptOf, type BufferSpace, causeOf, noteFailure, spaceOf } from "./sent.js";
@@ -57,6 +58,8 @@ export interface DeliveryParts extends HeaderParts, BufferSpace {
   readonly attempts: AttemptRing;
   readonly audit: Audit;
   readonly logger: Logger;
+  /** Returns the name of the agent that serves a tenant, for log lines. */
+  readonly agentName: (tenant: string) => string | undefined;
   /** Creates spans of attempts. Undefined to create none. */
   readonly tracing: Tracing | undefined;
   readonly limits: Pick<Limits, "pushTimeoutMs">;
@@ -77,21 +80,6 @@ interface DeliveryTask {
   /** `LeaseGuard.epoch` at the time of the claim request. */
   readonly epoch: number;
 }
-
-/** Outcome of a delivery, before it is stored. */
-export type Ending =
-  | { readonly kind: "done" }
-  /** Postponed by this many milliseconds, in this process or another. */
-  | { readonly kind: "later"; readonly ms: number }
-  | { readonly kind: "lost" }
-  | {
-      readonly kind: "failed";
-      readonly failure: string;
-      readonly retryAfterMs: number;
-      readonly gone: boolean;
-      /** Undefined if nothing was sent. */
-      readonly attempt?: AttemptFacts;
-    };
 
 /** This process is not sure of its claims: a moment later it is, or another process has them. */
 const unsure: Ending = { kind: "later", ms: 1_000 };
@@ -129,11 +117,14 @@ export class Delivery {
   readonly #headers: NotificationHeaders;
   readonly #config: TaskPushNotificationConfig;
   readonly #target: Target;
+  readonly #agent: string | undefined;
   /** Undefined if notifications are in the service's own version. */
   readonly #tasks: TaskBodies | undefined;
   #claim: number;
   #position: number;
   #progressed = false;
+  /** The entry that was sent last. */
+  #sent: LogEntry | undefined;
   #epoch: number;
   #lost = false;
   /** Position of the last entry, as of the claim, until the log was read that far. */
@@ -157,6 +148,7 @@ export class Delivery {
     this.#config = opened.config;
     this.#tasks = opened.version === "" ? undefined : new TaskBodies(parts, claimed, opened.version, this.name);
     this.#target = target;
+    this.#agent = parts.agentName(claimed.tenant);
     this.#epoch = epoch;
   }
 
@@ -168,6 +160,11 @@ export class Delivery {
   /** Everything up to this position was delivered or needs no notification. */
   get position(): number {
     return this.#position;
+  }
+
+  /** Facts for log lines about the entry that was sent last. */
+  get cause(): LogCause {
+    return causeOf(this.#sent, this.key.taskId, this.#agent);
   }
 
   /** True if a notification was accepted since the claim. */
@@ -292,6 +289,7 @@ export class Delivery {
     const begin = performance.now();
     const { signal } = life;
     this.#askedAt = begin;
+    this.#sent = entry;
     const send = (): Promise<PostOutcome> =>
       poster.post({
         target: this.#target,
@@ -301,7 +299,7 @@ export class Delivery {
         timeoutMs: limits.pushTimeoutMs,
         signal,
         isAllowed: signal && this.#isAllowed,
-        cause: causeOf(entry, this.key.taskId),
+        cause: this.cause,
       });
     const { generation, traceParent, turn } = entry;
     const trace = { traceParent, traceState: turn?.traceState ?? "" };
@@ -333,7 +331,7 @@ export class Delivery {
     if (outcome.kind === "failed" && (signal?.aborted || !life.isSure)) return unsure;
     count(outcome, now - begin);
     const { failure, ...attempt } = toAttempt(made);
-    const facts = { ...this.key, ...logFacts(causeOf(entry, this.key.taskId)), host: this.#target.host, failure };
+    const facts = { ...this.key, ...logFacts(this.cause), host: this.#target.host, failure };
     this.#parts.logger.debug(facts, "a push notification was not accepted");
     noteFailure(outcome, this.host, this.#parts.audit, now);
     const { retryAfterMs = 0, gone } = outcome.kind === "refused" ? outcome : { gone: false };

@@ -32,6 +32,8 @@ export interface DispatcherOptions {
   readonly limits: Limits;
   readonly logger: Logger;
   readonly audit?: Audit | undefined;
+  /** Returns the name of the agent that serves a tenant, for log lines. Default: lines name no agent. */
+  readonly agentName?: (tenant: string) => string | undefined;
   /** Creates spans of attempts. Default: none. */
   readonly tracing?: Tracing | undefined;
   /** Counts attempts and dead letters. Default: nothing is counted. */

@@ -2,6 +2,7 @@ import { silentAudit } from "../audit/audit.js";
 import { background, Semaphore, within } from "../core/async.js";
 import { share } from "../core/cancellation.js";
 import { withinHeap } from "../core/limits.js";
+import { type LogCause, logFacts } from "../core/log-facts.js";
 import { TransientMap } from "../core/maps.js";
 import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey } from "../store/task-store.js";
@@ -9,13 +10,13 @@ import { type Attempt, AttemptRing } from "./attempt-history.js";
 import { Claimer, TROUBLE_MS } from "./claimer.js";
 import { MonotonicClock } from "./clock.js";
 import { CompletionQueue } from "./completion-queue.js";
-import { Delivery, type DeliveryParts, type Ending, nameOf } from "./delivery.js";
+import { Delivery, type DeliveryParts, nameOf } from "./delivery.js";
 import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
 import { createEventFilter, createTaskFilter } from "./event-filter.js";
 import { type Admission, type Host, Hosts, ProbeBudget } from "./host-limiter.js";
 import { LeaseGuard } from "./lease-guard.js";
 import { type OperatorEvent, OperatorSends } from "./operator-sends.js";
-import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
+import { type Ending, failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
 import { MissingKeyError } from "./secrets.js";
 import type { PostOutcome } from "./target/post.js";
 import { PastFolds } from "./task-bodies.js";
@@ -100,8 +101,7 @@ export class Dispatcher {
       dialectOf: options.dialectOf ?? (() => undefined),
       noteTrouble,
       audit,
-      logger: options.logger,
-      tracing: options.tracing,
+      ...{ logger: options.logger, tracing: options.tracing, agentName: options.agentName ?? (() => undefined) },
       life: this.#life,
       wanted: createEventFilter(options.events),
       wantedWithTask: createTaskFilter(options.events),
@@ -251,8 +251,9 @@ export class Dispatcher {
         error instanceof MissingKeyError
           ? { kind: "later", at: this.#clock.now() + UNREADABLE_MS }
           : failed(claimed, { failure: sentenceOf(error) }, this.#judgement());
-      const { taskId, configId, claim, position } = claimed;
-      void this.#settle({ key: { taskId, configId }, claim, position }, outcome);
+      const { taskId, configId, claim, position, tenant } = claimed;
+      const cause = { taskId, agent: this.#parts.agentName(tenant) };
+      void this.#settle({ key: { taskId, configId }, claim, position, cause }, outcome);
       return undefined;
     }
   }
@@ -278,8 +279,7 @@ export class Dispatcher {
   }
 
   async #end(delivery: Delivery, outcome: DeliveryOutcome): Promise<void> {
-    const { key, claim, position } = delivery;
-    const settlement = await this.#settle({ key, claim, position }, outcome);
+    const settlement = await this.#settle(delivery, outcome);
     // Another claim may have come before this answer.
     if (settlement === "more" && this.#claimed.get(delivery.name) === delivery) {
       delivery.isOver = false;
@@ -288,11 +288,11 @@ export class Dispatcher {
   }
 
   async #settle(
-    { key, claim, position }: Omit<DeliveryProgress, "holder">,
+    { key, claim, position, cause }: Omit<DeliveryProgress, "holder"> & { readonly cause: LogCause },
     outcome: DeliveryOutcome,
   ): Promise<"more" | "over"> {
     const { holder } = this.#options.pushes;
-    if (outcome.kind === "dead") this.#noteGivenUp(key, outcome.failure);
+    if (outcome.kind === "dead") this.#noteGivenUp(key, outcome.failure, cause);
     const settlement = await this.#completions.settle({ key, holder, claim, position, outcome });
     // Polls found nothing before the outcome was stored, and may have scheduled the next one much later.
     if (outcome.kind !== "dead" && outcome.kind !== "done") this.#claimer.claimAt(outcome.at);
@@ -347,7 +347,8 @@ export class Dispatcher {
   }
 
   #unreadable(delivery: Delivery, error: unknown): Ending {
-    logTrouble(this.#options.logger, error, delivery.key, "the log of a task could not be read to deliver it");
+    const facts = { ...delivery.key, ...logFacts(delivery.cause) };
+    logTrouble(this.#options.logger, error, facts, "the log of a task could not be read to deliver it");
     if (isOutage(error)) return { kind: "later", ms: TROUBLE_MS };
     return { kind: "failed", failure: "the events of the task could not be read", retryAfterMs: 0, gone: false };
   }
@@ -364,15 +365,16 @@ export class Dispatcher {
     this.#options.metrics?.attempted(kind === "failed" && outcome.forbidden ? "forbidden" : kind, ms);
   }
 
-  #noteGivenUp(key: PushConfigKey, failure: string): void {
+  #noteGivenUp(key: PushConfigKey, failure: string, cause: LogCause): void {
+    const facts = logFacts(cause);
     this.#count.givenUp++;
     this.#options.metrics?.deadLetters.add();
     this.#options.audit?.record({
       event: "push.dead-lettered",
       target: `${key.taskId}/${key.configId}`,
-      taskId: key.taskId,
+      ...facts,
     });
-    this.#options.logger.warn({ ...key, failure }, "push notifications were given up");
+    this.#options.logger.warn({ ...key, ...facts, failure }, "push notifications were given up");
   }
 
   #noteEnd(): void {

@@ -206,7 +206,9 @@ export class OperatorSends<T> {
   }
 
   async #post(found: Found, notification: Notification, { target, host, trace }: Destination): Promise<Attempt> {
-    const { poster, limits, audit, shutdown, smallBytes, tracing, count } = this.#own.parts;
+    const { poster, limits, audit, shutdown, smallBytes, tracing, count, agentName } = this.#own.parts;
+    const { taskId } = found.key;
+    const cause = { traceParent: trace.traceParent, taskId, agent: agentName(found.head.tenant) };
     const { body, headers, generation } = notification;
     const size = body.length > smallBytes ? body.length : 0;
     const space = spaceOf(this.#own.parts, host);
@@ -217,8 +219,8 @@ export class OperatorSends<T> {
       if (shutdown.aborted) throw new A2AError("UNAVAILABLE", "The server is shutting down.");
       const begin = performance.now();
       const send = (): Promise<PostOutcome> =>
-        poster.post({ target, headers, body, timeoutMs: limits.pushTimeoutMs, signal: shutdown });
-      const claimed = { taskId: found.key.taskId, attempts: 0 };
+        poster.post({ target, headers, body, timeoutMs: limits.pushTimeoutMs, signal: shutdown, cause });
+      const claimed = { taskId, attempts: 0 };
       const outcome = await tracedPost(tracing, claimed, {
         trace,
         time: Date.now(),

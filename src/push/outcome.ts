@@ -1,6 +1,5 @@
 import type { Limits } from "../core/limits.js";
 import type { AttemptFacts, ClaimedDelivery, DeliveryOutcome } from "../store/task-store.js";
-import type { Delivery, Ending } from "./delivery.js";
 import { retryDelayMs } from "./retry-delay.js";
 
 /** Delay before retrying a configuration whose key is missing, in milliseconds. */
@@ -15,13 +14,38 @@ export interface Judgement {
   readonly isSteady: () => boolean;
 }
 
+/** Outcome of a delivery, before it is stored. */
+export type Ending =
+  | { readonly kind: "done" }
+  /** Postponed by this many milliseconds, in this process or another. */
+  | { readonly kind: "later"; readonly ms: number }
+  | { readonly kind: "lost" }
+  | {
+      readonly kind: "failed";
+      readonly failure: string;
+      readonly retryAfterMs: number;
+      readonly gone: boolean;
+      /** Undefined if nothing was sent. */
+      readonly attempt?: AttemptFacts;
+    };
+
+/** A delivery that ended. */
+interface Ended {
+  readonly claimed: Pick<ClaimedDelivery, "attempts" | "failingSince">;
+  /** True if a notification was accepted since the claim. */
+  readonly progressed: boolean;
+}
+
 /** Stored outcome of a delivery that ended; undefined if another process has the claim. */
-export function outcomeOf(delivery: Delivery, ending: Ending, judgement: Judgement): DeliveryOutcome | undefined {
+export function outcomeOf(
+  { claimed, progressed }: Ended,
+  ending: Ending,
+  judgement: Judgement,
+): DeliveryOutcome | undefined {
   const { now } = judgement;
   if (ending.kind === "lost") return undefined;
   if (ending.kind === "done") return ending;
   if (ending.kind === "later") return { kind: "later", at: now + ending.ms };
-  const { claimed, progressed } = delivery;
   // A success resets the failures before it.
   const before = progressed ? { attempts: 0, failingSince: undefined } : claimed;
   return failed(before, ending, judgement);

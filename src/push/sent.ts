@@ -68,6 +68,6 @@ export function noteFailure(
 }
 
 /** Facts for log lines about the notification of an entry. Only the entry of a message has its request. */
-export function causeOf({ traceParent, turn }: LogEntry, taskId: string): LogCause {
-  return { requestId: turn?.requestId, traceParent, taskId };
+export function causeOf(entry: LogEntry | undefined, taskId: string, agent: string | undefined): LogCause {
+  return { requestId: entry?.turn?.requestId, traceParent: entry?.traceParent, taskId, agent };
 }

@@ -28,6 +28,8 @@ interface DispatcherParts {
   readonly limits: Limits;
   readonly logger: Logger;
   readonly audit?: Audit | undefined;
+  /** See `DispatcherOptions`. */
+  readonly agentName: (tenant: string) => string | undefined;
   readonly tracing?: Tracing | undefined;
   /** See `DispatcherOptions`. */
   readonly metrics?: Metrics | undefined;

@@ -1,6 +1,5 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { BindingOptions } from "../binding/binding.js";
-import type { AgentRegistration } from "../card/agents.js";
 import { CardSigner } from "../card/signing/kept-signatures.js";
 import type { Call } from "../core/call.js";
 import { defined } from "../core/defined.js";
@@ -48,9 +47,10 @@ interface Components extends HttpComponents {
 /** Creates every part that works without Node.js, and connects them: the composition root. */
 export function compose(settings: Settings, parts: RuntimeParts): Components {
   const { agents, audit, limits, logger, metrics, signals, store, versions } = settings;
-  const agentOf = (tenant: string): AgentRegistration | undefined => agents.resolve(tenant);
+  const { connect, push: modules } = parts;
+  const agentName = (tenant: string): string | undefined => agents.resolve(tenant)?.agent.card.name;
   const tracing = new Tracing({ telemetry: settings.telemetry, load: parts.openTelemetry, logger, metrics });
-  const outgoing = new RemoteCalls({ agents: settings.remoteAgents, limits, logger, tracing, connect: parts.connect });
+  const outgoing = new RemoteCalls({ agents: settings.remoteAgents, limits, logger, agentName, tracing, connect });
   const engine = createEngine({
     ...settings.engine,
     outgoing,
@@ -58,16 +58,15 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
     ...{ store, signals },
     limits,
     openTenants: agents.anyTenant,
-    ...{ logger, agentOf, metrics },
+    ...{ logger, metrics, agentOf: (tenant) => agents.resolve(tenant) },
   });
   const address = new PublicAddress(settings);
   const { signer, pushSigner, publicKeys, prepare } = signingOf(settings, address);
-  const modules = parts.push;
   const push =
     pushSigner &&
     modules &&
     settings.push &&
-    new PushDelivery(settings, settings.push, { engine, signer: pushSigner, modules, tracing });
+    new PushDelivery(settings, settings.push, { engine, signer: pushSigner, agentName, modules, tracing });
   const lifecycle = new Lifecycle({ engine, store, signals, limits, logger, audit, push, outgoing, tracing, prepare });
   const proxies = createProxies(settings.trust, settings.proxyHeaders);
   // Calls over gRPC or through another router have no mount path.

@@ -17,6 +17,8 @@ import type { PushModules } from "./push-modules.js";
 interface PushParts {
   readonly engine: Engine;
   readonly signer: () => Promise<PushSigner>;
+  /** See `DispatcherOptions`. */
+  readonly agentName: (tenant: string) => string | undefined;
   readonly modules: PushModules;
   /** Creates spans of attempts. */
   readonly tracing: Tracing;
@@ -45,7 +47,7 @@ export class PushDelivery {
   /** Begins to deliver. The engine has to write the first heartbeat of this process before. */
   async start(): Promise<void> {
     const { store, limits, logger, audit, metrics } = this.#settings;
-    const { engine, modules, signer: signing, tracing } = this.#parts;
+    const { engine, agentName, modules, signer: signing, tracing } = this.#parts;
     // Nothing of it, nor of the libraries that it needs, is loaded by a server that sends no notifications.
     const [{ createDispatcher, createClockSkewRepair }, { encryptStored }, signer] = await Promise.all([
       modules.dispatcher(),
@@ -67,6 +69,7 @@ export class PushDelivery {
       limits,
       logger,
       audit,
+      agentName,
       tracing,
       metrics,
     });

@@ -96,6 +96,7 @@ describe("remoteBounds.maxAgents", () => {
       agents: { named: "http://named.example" },
       limits: defaultLimits,
       logger: silentLogger,
+      agentName: () => undefined,
       connect: async ({ url }) => {
         connected.push(url);
         return { close: async () => void closed.push(url) } as SubTaskClient;

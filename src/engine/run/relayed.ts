@@ -107,7 +107,7 @@ export async function leaveOthers(
   const leave = async (): Promise<void> => {
     const checkpoints = openIn(await relaysOf(store, log));
     await Promise.all(
-      checkpoints.filter((checkpoint) => !isOwn(checkpoint)).map((checkpoint) => outgoing.leave(checkpoint)),
+      checkpoints.filter((checkpoint) => !isOwn(checkpoint)).map((checkpoint) => outgoing.leave(checkpoint, log.head)),
     );
   };
   const leaving = leave().catch((error: unknown) => {
