@@ -8,7 +8,8 @@ import type { Limits } from "../../src/core/limits.js";
 import { SignalHub } from "../../src/signals/hub.js";
 import type { Signals } from "../../src/signals/signals.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import { Bench, quick, scope, story } from "./support.js";
+import { Bench, gate, quick, scope, story } from "./support.js";
+import { withMethods } from "./wrapped-stores.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -103,6 +104,45 @@ describe("a cancel of a task that another process executes", () => {
     expect(TaskState[task.status?.state ?? 0]).toBe("CANCELED");
     await expect(two.engine.cancel(scope, held.taskId)).rejects.toBeInstanceOf(A2AError);
     await end();
+  });
+});
+
+describe("an execution whose task another process has canceled", () => {
+  it("logs no failure of the store if its agent ends before this process has read the cancel", async () => {
+    const [ending, reading, isReading] = [gate(), gate(), gate()];
+    let isHeld = false;
+    const store = memoryStore({ shared: true });
+    const slow = withMethods(store, {
+      read: async (request) => {
+        const read = await store.read(request);
+        if (!isHeld) return read;
+        isReading.open();
+        await reading.opened;
+        return read;
+      },
+    });
+    const agent: Omit<Agent, "card"> = {
+      async *execute() {
+        yield working();
+        await ending.opened;
+      },
+    };
+    const hub = new SignalHub();
+    const options = { leaseMs: 60_000, limits: quick };
+    const [one, two] = [new Bench(agent, { ...options, signals: hub }, slow), new Bench(agent, options, store)];
+    await Promise.all([one.engine.start(), two.engine.start()]);
+    const held = await one.send("go");
+    await expect.poll(() => held.now().task.status?.state).toBe(TaskState.WORKING);
+    await two.engine.cancel(scope, held.taskId);
+    isHeld = true;
+    hub.join("another").changed(held.taskId);
+    await isReading.opened;
+    ending.open();
+    await undefined;
+    reading.open();
+    await expect.poll(() => one.engine.running).toBe(0);
+    expect(one.logged.map(({ message }) => message)).not.toContain("an execution could not be stored");
+    await Promise.all([one.engine.drain(0), two.engine.drain(0)]);
   });
 });
 

@@ -172,8 +172,8 @@ export class Execution {
   /** Ends the execution when one of its entries could not be stored: later ones would leave a gap. */
   #stopStoring(error: unknown): void {
     if (error instanceof LeaseLost) this.abandon("lease-lost");
-    // If the task could not be created, the send fails and abandons this execution.
-    else if (this.log.fold.position > 0) {
+    // If the task could not be created, the send fails and abandons this execution. An ended task accepts nothing more.
+    else if (this.log.fold.position > 0 && !isEnded(error)) {
       if (!this.#over) this.#source.interrupted(this.log, this.#lease.unstartedTurn, error);
       this.abandon("store-failed", error);
     }
@@ -308,7 +308,7 @@ export class Execution {
 
   readonly #note = (error: unknown): void => {
     this.#failure ??= error;
-    if (!isEnded(error) && !(error instanceof StateChangeFailed)) this.#stopStoring(error);
+    if (!(error instanceof StateChangeFailed)) this.#stopStoring(error);
   };
 
   /** A change of the conversation's state that fails on a newer state counts as an error of the agent. */
