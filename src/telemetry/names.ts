@@ -1,5 +1,5 @@
 // Names of spans and attributes in OpenTelemetry, and their fixed values. No other file has any. The names of metrics are in
-// metric-table.ts.
+// metric-table.ts. test/telemetry/names.test.ts checks both.
 
 /** The instrumentation scope of all spans and metrics. */
 export const SCOPE = "parley-a2a";
@@ -79,6 +79,9 @@ export const parley = {
   /** Number of failed attempts before this one. */
   pushAttempts: "parley.push.failed_attempts",
 } as const;
+
+/** Prefix of the attributes of metrics that no convention has. The name of the label follows. */
+export const LABEL_PREFIX = "parley.";
 
 /** Values of `rpc.system.name`, by binding. HTTP+JSON has none in the conventions. */
 export const rpcSystems: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import { type Reason, reasons } from "../core/error.js";
 import type { MetricRow } from "./metric-table.js";
 import { type MetricFamily, OTHER } from "./metrics.js";
-import { a2a, parley, rpc, rpcSystems } from "./names.js";
+import { a2a, LABEL_PREFIX, parley, rpc, rpcSystems } from "./names.js";
 import { isFault, successCode, wireCode } from "./status-codes.js";
 
 /** Returns a unit in UCUM, as OpenTelemetry writes units. */
@@ -25,7 +25,7 @@ export function otelAttributes(
     else if (label === "method") attributes[rpc.method] = value === OTHER ? "_OTHER" : `${service}/${value}`;
     else if (label === "version") attributes[a2a.version] = value;
     else if (label === "code") Object.assign(attributes, codeAttributes(value, binding));
-    else attributes[`parley.${label}`] = value;
+    else attributes[`${LABEL_PREFIX}${label}`] = value;
   });
   return attributes;
 }
