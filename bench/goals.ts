@@ -275,6 +275,14 @@ export const GOALS = {
     against: "jobs of graphile-worker",
     atLeast: 1,
   },
+  replicasMedian: replicas("median", 10),
+  replicasLate: replicas("p99", 50),
+  workersReplies: {
+    scenario: "workers",
+    what: "message replies by two workers with two cores, by CPU time",
+    against: "one process with the cores that it can use",
+    atLeast: 1.6,
+  },
   idleMemory: { scenario: "idle", what: "RSS with 10,000 idle subscribers", against: "absolute, in MB", atMost: 250 },
 } as const satisfies Readonly<Record<string, Goal>>;
 
@@ -313,6 +321,11 @@ function growth(binding: string): Goal {
 function telemetry(what: string, part: keyof typeof TELEMETRY): Goal {
   const [how, atLeast] = TELEMETRY[part];
   return { scenario: "telemetry", what: `${what} ${how}, calls/s`, against: "without", atLeast };
+}
+
+function replicas(figure: string, atMost: number): Goal {
+  const what = `from an agent's event to a subscriber at another server by NOTIFY, 20 tasks, 100 events/s, ${figure}`;
+  return { scenario: "fan-out-replicas", what, against: "absolute, in ms", atMost };
 }
 
 /** What a run found about a goal. */

@@ -20,6 +20,7 @@ import { conversation } from "./scenarios/conversation.js";
 import { crossCheck } from "./scenarios/cross-check.js";
 import { delegation } from "./scenarios/delegation.js";
 import { fanOut, stalled } from "./scenarios/fan-out.js";
+import { fanOutReplicas } from "./scenarios/fan-out-replicas.js";
 import { foreign } from "./scenarios/foreign.js";
 import { idle } from "./scenarios/idle.js";
 import { memory } from "./scenarios/memory.js";
@@ -37,6 +38,7 @@ import { steps } from "./scenarios/steps.js";
 import { grpcStreams, sseStreams } from "./scenarios/streams.js";
 import { grpcTasks, jsonRpcTasks, restTasks } from "./scenarios/tasks.js";
 import { telemetry } from "./scenarios/telemetry.js";
+import { workers } from "./scenarios/workers.js";
 
 const SCENARIOS: readonly Scenario[] = [
   httpReplies,
@@ -70,8 +72,10 @@ const SCENARIOS: readonly Scenario[] = [
   delegation,
   steps,
   telemetry,
+  workers,
   postgresAppends,
   postgresTasks,
+  fanOutReplicas,
   crossCheck,
 ];
 
@@ -95,9 +99,10 @@ async function measureAll(options: Options): Promise<boolean> {
   let failed = false;
   const chosen = SCENARIOS.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
   for (const scenario of chosen) {
-    if (options.quick && performance.now() > QUICK_MS) {
-      found[scenario.name] = { ...made(options), skipped: NO_TIME };
-      console.log(`\n[${scenario.name}] SKIPPED: ${NO_TIME}`);
+    const skipped = options.quick && performance.now() > QUICK_MS ? NO_TIME : scenario.lacks?.();
+    if (skipped !== undefined) {
+      found[scenario.name] = { ...made(options), skipped };
+      console.log(`\n[${scenario.name}] SKIPPED: ${skipped}`);
       continue;
     }
     try {

@@ -44,5 +44,7 @@ export interface Bench {
 
 export interface Scenario {
   readonly name: string;
+  /** Why the machine cannot run it, or undefined if it can. */
+  lacks?(): string | undefined;
   run(bench: Bench): Promise<Section>;
 }

@@ -11,6 +11,11 @@ export interface Transactions {
   readonly databaseMicros: number;
 }
 
+/** Why no server of PostgreSQL can be measured here. */
+export function lacksPostgres(): string | undefined {
+  return programs() === undefined ? "PostgreSQL is not installed (Debian: apt-get install postgresql)" : undefined;
+}
+
 /** A server of PostgreSQL that is measured. It waits for its disk. */
 export class BenchDatabase {
   readonly server: PostgresServer;
@@ -19,7 +24,7 @@ export class BenchDatabase {
 
   constructor() {
     const bin = programs();
-    if (bin === undefined) throw new Error("PostgreSQL is not installed (Debian: apt-get install postgresql)");
+    if (bin === undefined) throw new Error(lacksPostgres());
     this.#bin = bin;
     const settings = { shared_buffers: "256MB", max_wal_size: "4GB", max_connections: "300" };
     this.server = new PostgresServer(bin, settings);

@@ -27,7 +27,7 @@ const wrapped = (item: string): string => item.replace(/(.{1,98})(?: |$)/g, "$1\
 
 /** When, where and of what the figures are. */
 export function provenance({ machine, scenarios }: Results): string {
-  const all = Object.values(scenarios);
+  const all = Object.values(scenarios).filter((found) => "rows" in found);
   const commits = [...new Set(all.map(({ commit }) => commit))].join(", ");
   const dates = [...new Set(all.map(({ date }) => date.slice(0, 10)))].join(", ");
   const isQuick = all.some(({ quick }) => quick);

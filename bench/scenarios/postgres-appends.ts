@@ -2,7 +2,7 @@
 import { judge } from "../goals.js";
 import type { Bench, Row, Scenario } from "../harness/scenario.js";
 import { Appending, type Cost, type Load } from "../postgres/appends.js";
-import { BenchDatabase, type Transactions } from "../postgres/database.js";
+import { BenchDatabase, lacksPostgres, type Transactions } from "../postgres/database.js";
 import { APPENDS, ofPlainInsert, ofSameStatement } from "../postgres/statement.js";
 
 const BYTES = 300;
@@ -152,6 +152,7 @@ async function rowsOf(bench: Bench, database: BenchDatabase): Promise<Row[]> {
 
 export const postgresAppends: Scenario = {
   name: "postgres-appends",
+  lacks: lacksPostgres,
   async run(bench) {
     const database = new BenchDatabase();
     try {

@@ -5,7 +5,7 @@ import { judge } from "../goals.js";
 import { CommandLine } from "../harness/command-line.js";
 import { median } from "../harness/rates.js";
 import { type Bench, CALLERS, type Row, type Scenario } from "../harness/scenario.js";
-import { BenchDatabase } from "../postgres/database.js";
+import { BenchDatabase, lacksPostgres } from "../postgres/database.js";
 import { ofRival } from "../postgres/rival.js";
 import { RESULT_TEXT } from "../servers/answers.js";
 
@@ -86,6 +86,7 @@ function limitOf({ perSecond, nodeMicros, databaseMicros, generatorMicros = 0 }:
 
 export const postgresTasks: Scenario = {
   name: "postgres-tasks",
+  lacks: lacksPostgres,
   async run(bench) {
     const ms = bench.options.seconds * 1_000;
     const database = new BenchDatabase();
