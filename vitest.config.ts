@@ -24,7 +24,7 @@ const long = [
   "conformance/replicas",
   "docs/{cli,typescript}",
   "e2e/{bad-disk,bad-end,cancel-elsewhere,copied,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped}",
-  "e2e/{push,push-replicas,push-versions}",
+  "e2e/{older-file,push,push-replicas,push-versions}",
   "e2e/{database-limits,database-outage,failover,restored,secrets,shared,shutdown,stopped,workers,workers-writer}",
   "engine/conversation-kills",
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",

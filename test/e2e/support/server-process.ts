@@ -8,6 +8,9 @@ import { build, root } from "./build.js";
 /** The agent that is served unless another one is named. */
 const probe = join(root, "dist/examples/probe/agent.js");
 
+/** The command line that was built. */
+const built = join(root, "dist/src/cli/main.js");
+
 /** How a process ended. */
 export interface Exit {
   readonly code: number | null;
@@ -21,6 +24,8 @@ interface Launch {
   readonly flags?: readonly string[];
   /** A command that runs another one. */
   readonly under?: readonly string[];
+  /** Module of the command line. Default: that of this build. */
+  readonly main?: string;
 }
 
 /** How long a server may take to be ready, and to end, in milliseconds. Far more than it takes on a slow machine. */
@@ -41,9 +46,8 @@ export class ServerProcess implements Address {
   }
 
   /** Starts a server on free ports, which are not known before it is `ready`. */
-  static launch({ agent = probe, store, flags = [], under = [] }: Launch): ServerProcess {
+  static launch({ agent = probe, store, flags = [], under = [], main = built }: Launch): ServerProcess {
     build();
-    const main = join(root, "dist/src/cli/main.js");
     const ports = ["--port", "0", "--grpc-port", "0"];
     const [command = "", ...args] = [...under, process.execPath, main, "serve", agent, ...ports, "--store", store];
     const child = spawn(command, [...args, ...flags], { stdio: ["ignore", "pipe", "pipe"], env: cleanEnvironment() });
@@ -148,6 +152,8 @@ export class Home {
   agent: string = probe;
   /** A command that runs another one, under which servers are started. */
   under: readonly string[] = [];
+  /** Module of the command line that serves. */
+  main: string = built;
   readonly folder: string = mkdtempSync(join(tmpdir(), "parley-e2e-"));
   readonly #flags: readonly string[];
   #servers: ServerProcess[] = [];
@@ -166,8 +172,8 @@ export class Home {
 
   /** Starts a server on the store. */
   launch(...flags: readonly string[]): ServerProcess {
-    const { agent, store, under } = this;
-    const server = ServerProcess.launch({ agent, store, under, flags: [...this.#flags, ...flags] });
+    const { agent, store, under, main } = this;
+    const server = ServerProcess.launch({ agent, store, under, main, flags: [...this.#flags, ...flags] });
     this.#servers.push(server);
     return server;
   }
