@@ -195,3 +195,16 @@ export function caddyIn({ folder, ports: { http, front } }: Site): string[] {
   writeFileSync(join(folder, "Caddyfile"), options + site);
   return ["run", "--adapter", "caddyfile", "--config", join(folder, "Caddyfile")];
 }
+
+/** Envoy with the configuration of deploy/, without TLS, on the ports of a site. @returns its arguments */
+export function envoyIn({ folder, ports: { http, grpc, front } }: Site): string[] {
+  const site = deployed("envoy/envoy.yaml", {
+    "port_value: 8080": `port_value: ${http[0]}`,
+    "port_value: 8090": `port_value: ${http[1]}`,
+    "port_value: 50051": `port_value: ${grpc[0]}`,
+    "port_value: 50061": `port_value: ${grpc[1]}`,
+    "address: 0.0.0.0, port_value: 8443": `address: 127.0.0.1, port_value: ${front.http1}`,
+  });
+  writeFileSync(join(folder, "envoy.yaml"), site);
+  return ["-c", join(folder, "envoy.yaml"), "--concurrency", "2", "--disable-hot-restart"];
+}
