@@ -114,12 +114,14 @@ async function underLoad({ servers, ...address }: Site): Promise<Callers[]> {
   return callers;
 }
 
+// Connections may break: a client can send a call at the moment when the server closes the connection (`Tally.broken`).
 describe.skipIf(process.platform === "win32")("a server whose sockets outlive it", () => {
   const timeout = 60_000 + RESTARTS * 40_000;
 
-  it("hands over a store that is not shared: calls wait, and none fails", { timeout }, async () => {
+  it("hands over a store that is not shared: calls wait, and none is refused", { timeout }, async () => {
     const callers = await underLoad(await site(1, "--drain-delay", "500ms"));
     for (const { tally, name } of callers) {
+      expect(tally.refused, name).toBe(0);
       expect(tally.calls, name).toBeGreaterThan(RESTARTS);
       expect(tally.streams, name).toBeGreaterThan(0);
     }
@@ -127,9 +129,10 @@ describe.skipIf(process.platform === "win32")("a server whose sockets outlive it
     expect(callers.reduce((sum, { tally }) => sum + tally.resumed, 0)).toBeGreaterThan(0);
   });
 
-  it("is restarted beside another one on the same sockets and store", { timeout }, async () => {
+  it("is restarted beside another one on the same sockets and store, and no call is refused", { timeout }, async () => {
     const callers = await underLoad(await site(2, "--drain-delay", "500ms"));
     for (const { tally, name } of callers) {
+      expect(tally.refused, name).toBe(0);
       expect(tally.calls, name).toBeGreaterThan(RESTARTS);
     }
   });
