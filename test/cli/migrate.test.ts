@@ -110,6 +110,23 @@ describe("parley migrate", { timeout: 60_000 }, () => {
       expect(await started.exited).toBe(0);
     });
 
+    it("starts a server with the options of its address, or refuses to", async () => {
+      const serve = (query: string): string[] => {
+        const store = `${server.url}&schema=options&${query}`;
+        return ["serve", probe, "--port", "0", "--grpc-port", "0", "--store", store];
+      };
+      expect(await outcome(...serve("require=replicated"))).toMatchObject({
+        ...{ code: 2, stdout: "", stderr: expect.stringContaining('The store requires durability "replicated".') },
+      });
+      expect(await outcome(...serve("prepared=perhaps"))).toMatchObject({
+        ...{ code: 2, stderr: expect.stringContaining('prepared is "perhaps", not true or false') },
+      });
+      const started = await ready(place.run(serve("prepared=false&connections=5&require=local")));
+      expect(started.stdout()).toMatch(/^ +Tasks .*, schema options$/m);
+      started.child.kill("SIGTERM");
+      expect(await started.exited).toBe(0);
+    });
+
     it("distinguishes a wrong role, password or database from an unreachable database", async () => {
       await server.query("CREATE ROLE locked LOGIN PASSWORD 'right'");
       const rules = join(server.folder, "data", "pg_hba.conf");

@@ -16,22 +16,35 @@ export function isSchema(name: string): boolean {
   return /^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,39}$/.test(name);
 }
 
-/** Takes the schema out of an address that names it. Options that have a schema keep that one. */
-export function withSchema<T extends { readonly url: string; readonly schema?: string }>(options: T): T {
-  const [, before = "", schema = "", after = ""] =
-    /^([^?]*\?(?:.*&)?)schema=([^&]*)&?(.*)$/.exec(options.url ?? "") ?? [];
-  if (schema === "") return options;
-  return { schema: decodeURIComponent(schema), ...options, url: before + after };
+/** Options of the store that the query of an address may name, as they are after `readAddress`, unchecked. */
+interface Named {
+  schema?: string;
+  require?: string;
+  prepared?: string | boolean;
+  connections?: string | number;
+}
+
+/** Takes the options of the store out of an address that names them; the driver gets the rest. */
+export function readAddress(address: string): { readonly url: string; readonly named: Readonly<Named> } {
+  const [place = "", query] = address.split(/\?(.*)/s);
+  const named: Named = {};
+  const rest = query?.split("&").filter((pair) => {
+    const [[name, value] = ["", ""]] = new URLSearchParams(pair);
+    if (name === "schema" || name === "require") named[name] = value;
+    else if (name === "prepared") named.prepared = value === "true" || (value === "false" ? false : value);
+    else if (name === "connections") named.connections = /^\d+$/.test(value) ? Number(value) : value;
+    else return true;
+    return false;
+  });
+  return { url: rest === undefined ? place : `${place}?${rest.join("&")}`, named };
 }
 
 /** An address with its database and schema, and without its secrets. @param schema if the address names none */
 export function shownAddress(address: string, schema: string = DEFAULT_SCHEMA): string {
-  const { url, schema: named = schema } = withSchema<{ readonly url: string; readonly schema?: string }>({
-    url: address,
-  });
+  const { url, named } = readAddress(address);
   const [place = "", query = ""] = url.split(/\?(.*)/s);
   const hosts = new URLSearchParams(query).get("host");
-  return `${withoutSecrets(place)}${hosts === null ? "" : ` at ${hosts}`}, schema ${named}`;
+  return `${withoutSecrets(place)}${hosts === null ? "" : ` at ${hosts}`}, schema ${named.schema ?? schema}`;
 }
 
 /** The addresses of the servers that one address names, as libpq reads it: `host1:5432,host2`, or `?host=a,b&port=1,2`. */

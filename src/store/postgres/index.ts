@@ -5,7 +5,7 @@ import * as check from "../../core/options.js";
 import { SignalHub } from "../../signals/hub.js";
 import { redriveInSteps } from "../redrive.js";
 import { type PushStore, type Restoration, StoreError, type TaskStore } from "../task-store.js";
-import { DEFAULT_SCHEMA, isAddress, isSchema, SCHEMA_NAMES, withSchema } from "./address.js";
+import { DEFAULT_SCHEMA, isAddress, readAddress } from "./address.js";
 import { Appends } from "./appends.js";
 import { Counts } from "./counts.js";
 import { Database } from "./database.js";
@@ -14,6 +14,7 @@ import { toOpeningError } from "./errors.js";
 import { Leases } from "./leases.js";
 import { Lists } from "./lists.js";
 import { migrate } from "./migrate.js";
+import { LEVELS, namedChecks } from "./named-options.js";
 import { Notifications } from "./notifications.js";
 import { Operators } from "./operators.js";
 import { Partitions } from "./partitions.js";
@@ -33,8 +34,8 @@ export type { Durability, StoreDurability } from "./durability.js";
 /** Options of `postgresStore`. */
 export interface PostgresStoreOptions {
   /**
-   * Address of the database: `postgres://user:password@host:5432/database?sslmode=verify-full`. `schema=name` in it is
-   * the same as `schema`, which wins.
+   * Address of the database: `postgres://user:password@host:5432/database?sslmode=verify-full`. Its query may name the
+   * options `schema`, `connections`, `prepared` and `require`; those given here win.
    */
   readonly url: string;
   /** Schema of the tables, created if missing: lower-case letters, digits and `_`. Default `parley`. */
@@ -99,15 +100,10 @@ export async function postgresStore(options: string | PostgresStoreOptions): Pro
   }
 }
 
-const LEVELS: readonly Durability[] = ["none", "local", "replicated"];
-
 const checks: check.OptionChecks<PostgresStoreOptions> = {
   url: check.aText("an address that begins with postgres://", isAddress),
-  schema: check.aText(SCHEMA_NAMES, isSchema),
-  connections: check.aWholeNumber(3, 1_000),
+  ...namedChecks,
   timeoutMs: check.aWholeNumber(100, 3_600_000),
-  prepared: check.aBoolean(),
-  require: check.oneOf(LEVELS),
   migrate: check.oneOf(["auto", "check"]),
   logger: check.aLogger(),
 };
@@ -124,9 +120,17 @@ const defaults = {
 
 /** Applies the defaults. @throws StoreError `failed` that names every wrong option. */
 function checked(options: PostgresStoreOptions): Required<PostgresStoreOptions> {
-  const faults = check.optionFaults(withSchema(options), checks, "", ["url"]);
+  const all = withNamed(options);
+  const faults = check.optionFaults(all, checks, "", ["url"]);
   if (faults.length > 0) throw new StoreError("failed", `The PostgreSQL store cannot be opened: ${faults.join("; ")}.`);
-  return { ...defaults, ...check.given(withSchema(options)) };
+  return { ...defaults, ...check.given(all) };
+}
+
+/** Adds the options that the address names, unchecked. Given ones win. */
+function withNamed(options: PostgresStoreOptions): PostgresStoreOptions {
+  if (typeof options.url !== "string") return options;
+  const { url, named } = readAddress(options.url);
+  return { ...(named as Partial<PostgresStoreOptions>), ...check.given(options), url };
 }
 
 interface Parts extends Required<PostgresStoreOptions> {

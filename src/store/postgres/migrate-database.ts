@@ -1,9 +1,8 @@
 import type { Logger } from "../../core/log.js";
-import { StoreError } from "../task-store.js";
-import { DEFAULT_SCHEMA, isSchema, SCHEMA_NAMES, withSchema } from "./address.js";
 import { Database } from "./database.js";
 import { toOpeningError } from "./errors.js";
 import { type Migrated, migrate } from "./migrate.js";
+import { schemaOf } from "./named-options.js";
 import { Partitions } from "./partitions.js";
 import { Removal } from "./removal.js";
 
@@ -35,12 +34,7 @@ export async function migrateDatabase(url: string, logger: Logger): Promise<Migr
 
 /** Opens the database of an address. The caller closes it. @throws StoreError */
 export async function openDatabase(address: string, logger: Logger): Promise<OpenDatabase> {
-  const { url, schema = DEFAULT_SCHEMA } = withSchema<{ readonly url: string; readonly schema?: string }>({
-    url: address,
-  });
-  if (!isSchema(schema)) {
-    throw new StoreError("failed", `The schema ${JSON.stringify(schema)} is not ${SCHEMA_NAMES}.`);
-  }
+  const { url, schema } = schemaOf(address);
   const database = await Database.open({ url, connections: 4, timeoutMs: TIMEOUT_MS, prepared: false, logger });
   return { database, schema };
 }

@@ -140,6 +140,19 @@ describe.skipIf(bin === "")("postgresStore whose primary is replaced by its stan
     expect(await standby.query("SELECT count(*)::int FROM parley.segment")).toEqual([[2]]);
   });
 
+  it("opens with the durability `replicated` only while a synchronous standby is required", async () => {
+    const { primary, open } = await pair();
+    await expect(open({ require: "replicated" })).rejects.toThrow('The store requires durability "replicated".');
+    await primary.query("ALTER SYSTEM SET synchronous_standby_names = 'standby'");
+    await primary.query("SELECT pg_reload_conf()");
+    const state = "SELECT sync_state FROM pg_stat_replication";
+    await expect.poll(() => primary.query(state), { timeout: 10_000 }).toEqual([["sync"]]);
+    const store = await open({ require: "replicated" });
+    expect(store.durability.level).toBe("replicated");
+    await follow(store, await create(store, { taskId: "a" }));
+    expect(await readAll(store, "a")).toEqual(["1", "2"]);
+  });
+
   it("continues when a primary becomes read-only and another one takes over", async () => {
     const { primary, standby, way, open, level } = await pair();
     const store = await open();
