@@ -172,6 +172,38 @@ describe.skipIf(bin === "")("postgresStore whose primary is replaced by its stan
   });
 });
 
+describe.skipIf(bin === "")("postgresStore whose pooler leads to another system on the same timeline", () => {
+  it("writes nothing there before its tasks are reloaded", async () => {
+    const [before, after] = [new PostgresServer(bin), new PostgresServer(bin)];
+    ends.push(
+      () => before.end(),
+      () => after.end(),
+    );
+    const way = await Switch.to(before);
+    ends.push(() => way.close());
+    // Both have the same task, as a database and its restored dump.
+    const restored = await postgresStore(after.url);
+    await create(restored, { taskId: "a" });
+    await restored.close();
+    const store = await postgresStore({ url: way.url, prepared: false, timeoutMs: 2_000 });
+    ends.push(() => store.close());
+    const head = await create(store, { taskId: "a" });
+    const read = gate();
+    store.history?.onMove(() => read.opened);
+    await way.swap(after);
+    const refused = { kind: "unavailable", message: expect.stringContaining("another server") };
+    await expect(store.append(followRequest(head))).rejects.toMatchObject(refused);
+    await expect.poll(() => store.history?.moves, { timeout: 15_000 }).toBe(1);
+    await expect(store.append(followRequest(head))).rejects.toMatchObject(refused);
+    expect(await after.query("SELECT count(*)::int FROM parley.segment")).toEqual([[1]]);
+    read.open();
+    await well(store);
+    await follow(store, head);
+    expect(await after.query("SELECT count(*)::int FROM parley.segment")).toEqual([[2]]);
+    expect(await before.query("SELECT count(*)::int FROM parley.segment")).toEqual([[1]]);
+  });
+});
+
 describe.skipIf(bin === "")("an engine whose store loses its last entries", () => {
   it("ends executions that depend on them, and runs the turn again from the stored entries", async () => {
     const { standby, open, holdBack, failOver } = await pair();

@@ -2,29 +2,68 @@ import { type AddressInfo, createConnection, createServer, type Server, type Soc
 import { join } from "node:path";
 import type { PostgresServer } from "./server.js";
 
+/** The last message of a server's answer to a login. */
+const READY = Buffer.from("Z\0\0\0\x05I", "latin1");
+
+/** The connection of a client, and the one to the server to which it leads. */
+class Way {
+  readonly #client: Socket;
+  readonly #onEnd: () => void;
+  #server: Socket;
+  #login: Buffer = Buffer.alloc(0);
+
+  constructor(client: Socket, target: PostgresServer, onEnd: () => void) {
+    this.#client = client;
+    this.#onEnd = onEnd;
+    this.#server = this.#connect(target);
+    client.once("data", (bytes) => (this.#login = bytes));
+    client.on("error", () => {}).on("close", () => this.end());
+    client.pipe(this.#server).pipe(client);
+  }
+
+  /** Leads to another server. The client notices nothing, as behind a pooler. */
+  async swap(target: PostgresServer): Promise<void> {
+    const [old, server] = [this.#server, this.#connect(target)];
+    server.write(this.#login);
+    await new Promise<void>((resolve) => {
+      let answer = Buffer.alloc(0);
+      const onData = (bytes: Buffer): void => {
+        answer = Buffer.concat([answer, bytes]);
+        if (!answer.subarray(-READY.length).equals(READY)) return;
+        server.off("data", onData).pause();
+        resolve();
+      };
+      server.on("data", onData).on("close", resolve);
+    });
+    this.#server = server;
+    this.#client.unpipe(old);
+    old.unpipe(this.#client).destroy();
+    this.#client.pipe(server).pipe(this.#client);
+  }
+
+  end(): void {
+    this.#client.destroy();
+    this.#server.destroy();
+    this.#onEnd();
+  }
+
+  #connect(target: PostgresServer): Socket {
+    const server = createConnection(join(target.folder, ".s.PGSQL.5432"));
+    return server.on("error", () => {}).on("close", () => server === this.#server && this.end());
+  }
+}
+
 /** An address that leads to one of several servers, as a proxy or a name of the network does. */
 export class Switch {
   readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #ways = new Set<Way>();
   #target: PostgresServer;
 
   private constructor(target: PostgresServer) {
     this.#target = target;
     this.#server = createServer((socket) => {
-      const { folder } = this.#target;
-      const other = createConnection(join(folder, ".s.PGSQL.5432"));
-      socket.pipe(other).pipe(socket);
-      for (const [each, peer] of [
-        [socket, other],
-        [other, socket],
-      ] as const) {
-        this.#sockets.add(each);
-        each.on("error", () => peer.destroy());
-        each.on("close", () => {
-          this.#sockets.delete(each);
-          peer.destroy();
-        });
-      }
+      const way: Way = new Way(socket, this.#target, () => this.#ways.delete(way));
+      this.#ways.add(way);
     });
   }
 
@@ -49,9 +88,15 @@ export class Switch {
     if (cut) this.cut();
   }
 
+  /** Leads new connections and the others to another server, as a pooler does between two statements. */
+  async swap(target: PostgresServer): Promise<void> {
+    this.#target = target;
+    await Promise.all([...this.#ways].map((way) => way.swap(target)));
+  }
+
   /** Ends all connections. */
   cut(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const way of this.#ways) way.end();
   }
 
   async close(): Promise<void> {
