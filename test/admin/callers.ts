@@ -38,6 +38,11 @@ export const bindings: Readonly<Record<"grpc" | "connect" | "grpc-web" | "rest",
   rest: restCaller,
 };
 
+/** Connect over HTTP/1.1, as servers of others speak it. */
+export function connectOverHttp1(address: string): Caller {
+  return connectCaller(createConnectTransport({ baseUrl: `http://${address}`, httpVersion: "1.1" }));
+}
+
 /** gRPC, by grpc-js. */
 function grpcCaller(address: string): Caller {
   const client = new Client(address, credentials.createInsecure());

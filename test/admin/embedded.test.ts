@@ -6,7 +6,7 @@ import { httpBearerScheme } from "../../src/auth/index.js";
 import { type A2A, createA2A } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
-import { bindings } from "./callers.js";
+import { bindings, connectOverHttp1 } from "./callers.js";
 import { bearer, tokens } from "./world.js";
 
 /** The operator's service mounted in a server of somebody else, with a declared scheme. */
@@ -47,7 +47,7 @@ describe("a2a.admin", () => {
 
   it.each(["connect", "grpc-web", "rest"] as const)("gives roles by the scopes of a scheme over %s", async (name) => {
     // Over HTTP/1.1, as the host speaks it.
-    const caller = name === "connect" ? bindings["grpc-web"](address) : bindings[name](address);
+    const caller = name === "connect" ? connectOverHttp1(address) : bindings[name](address);
     const { setLogLevel, listExecutions } = AdminService.method;
     const codeOf = async (token: string): Promise<string[]> => [
       (await caller.call(listExecutions, { pageSize: -1 }, bearer(token))).code,

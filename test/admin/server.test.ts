@@ -1,5 +1,10 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { renameSync } from "node:fs";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { RELEASE } from "../../src/core/release.js";
 import type { Logger } from "../../src/index.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { Receiver, refuse } from "../push/receiver.js";
+import { temporaryFile } from "../store/sqlite/files.js";
 import { seriesIn, sumOf } from "../telemetry/read.js";
 import { bearer, openWorld, tokens, type World } from "./world.js";
 
@@ -19,15 +24,18 @@ async function ask(
   return { status: answer.status, json: (await answer.json()) as never };
 }
 
-const send = (text: string): Promise<Response> =>
-  fetch(`${world?.server.url}/message:send`, {
-    method: "POST",
-    headers: { "x-key": tokens.caller, "content-type": "application/json" },
-    body: JSON.stringify({
-      message: { messageId: text, role: "ROLE_USER", parts: [{ text }] },
-      configuration: { returnImmediately: true },
-    }),
-  });
+/** A caller's request that sends a message. @param webhook of its task */
+const requestOf = (text: string, webhook?: object): RequestInit => ({
+  method: "POST",
+  headers: { "x-key": tokens.caller, "content-type": "application/json" },
+  body: JSON.stringify({
+    message: { messageId: text, role: "ROLE_USER", parts: [{ text }] },
+    configuration: { returnImmediately: true, ...(webhook && { taskPushNotificationConfig: webhook }) },
+  }),
+});
+
+const send = (text: string, webhook?: object): Promise<Response> =>
+  fetch(`${world?.server.url}/message:send`, requestOf(text, webhook));
 
 describe("the server's state", () => {
   it("names versions, readiness, work and the store", async () => {
@@ -45,6 +53,50 @@ describe("the server's state", () => {
     const listed = (await ask("/v1/executions")).json as { executions: { running: boolean; since: string }[] };
     expect(listed.executions).toMatchObject([{ running: true, task: { state: "TASK_STATE_WORKING" } }]);
     expect(Date.parse(listed.executions[0]?.since ?? "")).toBeLessThanOrEqual(Date.now());
+  });
+
+  it("counts streams, executions that wait and dead deliveries, and names releases and the size of the store", async () => {
+    const receiver = await Receiver.start(refuse(410));
+    onTestFinished(() => receiver.stop());
+    const store = sqliteStore(temporaryFile());
+    const push = { allowHttp: true, allow: ["127.0.0.1"], ports: [receiver.port] };
+    world = await openWorld({}, { store, push, limits: { shutdownGraceMs: 50, maxExecutions: 1 } });
+    await send("wait server-first", { id: "hook", url: receiver.url("/gone") });
+    await send("wait server-second");
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const stream = await fetch(`${world.server.url}/message:stream`, {
+      ...requestOf("wait server-third"),
+      signal: stop.signal,
+    });
+    expect(stream.status).toBe(200);
+    const server = async (): Promise<Record<string, unknown>> => (await ask("/v1/server")).json;
+    await expect.poll(server, { timeout: 10_000 }).toMatchObject({
+      version: RELEASE,
+      nodeVersion: process.versions.node,
+      store: "sqlite",
+      streams: "1",
+      running: "1",
+      waiting: "2",
+      deadDeliveries: "1",
+      storeBytes: expect.stringMatching(/^[1-9]\d{4,}$/),
+    });
+    stop.abort();
+    await expect.poll(async () => (await server()).streams ?? "0").toBe("0");
+  });
+
+  it("says why it is not ready while the store is not healthy", async () => {
+    const path = temporaryFile();
+    world = await openWorld({}, { store: sqliteStore(path) });
+    renameSync(path, `${path}-elsewhere`);
+    const state = async (): Promise<unknown> => (await ask("/v1/server")).json;
+    await expect.poll(state, { timeout: 10_000 }).toMatchObject({
+      readiness: "unavailable",
+      readinessReason: expect.stringMatching(/removed or moved/),
+    });
+    renameSync(`${path}-elsewhere`, path);
+    await expect.poll(state, { timeout: 10_000 }).toMatchObject({ readiness: "ready" });
+    expect(await state()).not.toHaveProperty("readinessReason", expect.stringMatching(/./));
   });
 
   it.each([

@@ -13,6 +13,8 @@ export const tokens = {
   wrong: "wrong-token-4713-0123456789-0123456789",
   /** The key of a caller of the A2A protocol, in the form of a token. */
   caller: "alices-key-4714-0123456789-0123456789",
+  /** The key of another caller. */
+  other: "bobs-key-4715-0123456789-0123456789",
 } as const;
 
 /** Headers with a token. */
@@ -35,7 +37,10 @@ export async function openWorld(
   options: Partial<ServerOptions> = {},
 ): Promise<World> {
   const records: AuditRecord[] = [];
-  const keys = [{ owner: "alice", key: tokens.caller }];
+  const keys = [
+    { owner: "alice", key: tokens.caller },
+    { owner: "bob", key: tokens.other },
+  ];
   const server = await createServer({
     agent: {
       ...obedient("operated"),

@@ -1,0 +1,131 @@
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Agent } from "../../src/agent/agent.js";
+import { completed } from "../../src/agent/event.js";
+import { apiKeyScheme } from "../../src/auth/index.js";
+import { createServer, type Server } from "../../src/index.js";
+import type { TaskStore } from "../../src/store/task-store.js";
+import { Receiver } from "../push/receiver.js";
+import { clients, type Operator, stores } from "./task-world.js";
+import { operators } from "./world.js";
+
+/** Owners of several tenants, each with an agent of its own, with webhooks and conversations. */
+
+vi.setConfig({ testTimeout: 30_000 });
+
+const keys = ["alice", "bob"].map((owner) => ({ owner, key: `key-of-${owner}` }));
+const scheme = apiKeyScheme({ in: "header", name: "X-Key", keys });
+
+const agent = (name: string, more: Partial<Agent> = {}): Agent => ({
+  card: { name, description: "Remembers its tasks.", version: "1" },
+  async *execute({ text, conversation }) {
+    await conversation.state.set({ last: text });
+    yield completed("done");
+  },
+  ...more,
+});
+const keyed = { security: { schemes: { key: scheme } } };
+const agents = { one: agent("First", keyed), two: agent("Second", keyed), open: agent("Open") };
+
+/** A task of an owner in a tenant. */
+interface Made {
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly tenant: string;
+  readonly owner: string;
+}
+
+describe.each(Object.entries(stores))("owners of several tenants in %s", (_, open) => {
+  let store: TaskStore;
+  let server: Server;
+  let receiver: Receiver;
+  let admin: Operator;
+  let made: Record<"aliceOne" | "aliceTwo" | "bobOne" | "anonymous", Made>;
+
+  beforeEach(async () => {
+    store = open();
+    receiver = await Receiver.start();
+    server = await createServer({
+      agents,
+      store,
+      port: 0,
+      grpcPort: false,
+      push: { allowHttp: true, allow: ["127.0.0.1"], ports: [receiver.port] },
+      admin: { listen: "127.0.0.1:0", tokens: operators },
+    });
+    admin = clients.connect(server.adminUrl?.replace("http://", "") ?? "");
+    made = {
+      aliceOne: await send("one", "alice"),
+      aliceTwo: await send("two", "alice"),
+      bobOne: await send("one", "bob"),
+      anonymous: await send("open", ""),
+    };
+  });
+  afterEach(async () => {
+    await server.close({ graceMs: 0 });
+    await receiver.stop();
+  });
+
+  async function send(tenant: string, owner: string): Promise<Made> {
+    const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text: "remember" }] };
+    const configuration = { taskPushNotificationConfig: { id: "hook", url: receiver.url(`/${tenant}/${owner}`) } };
+    const headers = { "content-type": "application/json", "a2a-version": "1.0", "x-key": `key-of-${owner}` };
+    const body = JSON.stringify({ message, configuration });
+    const answer = await fetch(`${server.url}/${tenant}/message:send`, { method: "POST", headers, body });
+    const { task } = (await answer.json()) as { task: { id: string; contextId: string } };
+    return { taskId: task.id, contextId: task.contextId, tenant, owner };
+  }
+
+  /** Parts of a task that the store has: the task, its push configuration and its conversation's state. */
+  async function partsOf({ taskId, contextId, tenant, owner }: Made): Promise<string[]> {
+    const [task, config, state] = await Promise.all([
+      store.head({ taskId }),
+      store.getPushConfig({ taskId, configId: "hook" }),
+      store.conversation({ tenant, owner, contextId }),
+    ]);
+    const parts = { task, config, state };
+    return Object.entries(parts).flatMap(([name, part]) => (part === undefined ? [] : [name]));
+  }
+
+  const stored = async (): Promise<Record<string, string[]>> =>
+    Object.fromEntries(await Promise.all(Object.entries(made).map(async ([name, of]) => [name, await partsOf(of)])));
+  const whole = ["task", "config", "state"];
+
+  it("lose tasks, push configurations and conversations by DeleteOwner, in one tenant or in all", async () => {
+    expect(await stored()).toEqual({ aliceOne: whole, aliceTwo: whole, bobOne: whole, anonymous: whole });
+    expect(await admin.deleteOwner({ owner: "alice", tenant: "one" })).toMatchObject({ tasks: 1n, remaining: 0n });
+    expect(await stored()).toEqual({ aliceOne: [], aliceTwo: whole, bobOne: whole, anonymous: whole });
+    expect(await admin.deleteOwner({ owner: "" })).toMatchObject({ tasks: 1n, remaining: 0n });
+    expect(await stored()).toEqual({ aliceOne: [], aliceTwo: whole, bobOne: whole, anonymous: [] });
+    expect(await admin.deleteOwner({ owner: "alice" })).toMatchObject({ tasks: 1n, remaining: 0n });
+    expect(await stored()).toEqual({ aliceOne: [], aliceTwo: [], bobOne: whole, anonymous: [] });
+    expect((await admin.listContexts({})).contexts.map(({ owner }) => owner)).toEqual(["bob"]);
+    expect((await admin.listDeliveries({})).deliveries.map(({ owner }) => owner)).toEqual(["bob"]);
+  });
+
+  it("are told apart by the filters of ListTasks: tenant, agent and times", async () => {
+    const { aliceOne, aliceTwo, bobOne, anonymous } = made;
+    const ids = async (filters: Parameters<Operator["listTasks"]>[0]): Promise<string[]> =>
+      (await admin.listTasks(filters)).tasks.map(({ taskId }) => taskId).toSorted();
+    const of = (...tasks: Made[]): string[] => tasks.map(({ taskId }) => taskId).toSorted();
+    expect(await ids({ tenant: "one" })).toEqual(of(aliceOne, bobOne));
+    expect(await ids({ tenant: "two" })).toEqual(of(aliceTwo));
+    expect(await ids({ tenant: "one", owner: "alice" })).toEqual(of(aliceOne));
+    expect(await ids({ tenant: "" })).toEqual([]);
+    expect(await ids({ owner: "" })).toEqual(of(anonymous));
+    expect(await ids({ agent: "First" })).toEqual(of(aliceOne, bobOne));
+    expect(await ids({ agent: "Second" })).toEqual(of(aliceTwo));
+    expect(await ids({ agent: "Second", tenant: "one" })).toEqual([]);
+    const times = (await admin.listTasks({})).tasks.map(({ taskId, statusTime }) => ({
+      taskId,
+      at: statusTime === undefined ? Number.NaN : timestampMs(statusTime),
+    }));
+    for (const { at } of times) {
+      const before = times.filter((other) => other.at < at).map(({ taskId }) => taskId);
+      const from = times.filter((other) => other.at >= at).map(({ taskId }) => taskId);
+      expect(await ids({ statusBefore: timestampFromMs(at) })).toEqual(before.toSorted());
+      expect(await ids({ statusFrom: timestampFromMs(at) })).toEqual(from.toSorted());
+    }
+    expect(times.at(-1)?.at).toBeLessThan(times[0]?.at ?? 0);
+  });
+});
