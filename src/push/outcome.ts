@@ -90,7 +90,10 @@ export function putOff(
   return { kind: "later", at, failingSince: since, failure };
 }
 
-/** Start of the failures, at most now: a clock that ran ahead may have stored a future time, which would never age. */
+/**
+ * Start of the failures in whole milliseconds, as stores have it. At most now: a clock that ran ahead may have stored a
+ * future time, which would never age.
+ */
 function begun(failingSince: number | undefined, now: number): number {
-  return Math.min(failingSince ?? now, now);
+  return Math.floor(Math.min(failingSince ?? now, now));
 }

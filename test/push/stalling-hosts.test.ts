@@ -3,9 +3,10 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Limits } from "../../src/core/limits.js";
 import { outgoingPushes } from "../../src/push/dispatcher.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import type { DeliveryOutcome } from "../../src/store/push-store.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
-import { type Answer, Receiver } from "./receiver.js";
+import { type Answer, Receiver, refuse } from "./receiver.js";
 import { chunk, Log, Rig, status } from "./rig.js";
 
 const patience = { timeout: 20_000, interval: 10 };
@@ -144,5 +145,27 @@ describe("a host", () => {
     for (const answer of open) answer();
     await expect.poll(() => host.hits.length, patience).toBe(24);
     expect(host.peak).toBe(4);
+  });
+});
+
+describe("a delivery that is postponed because its host fails", () => {
+  it("is stored with times in whole milliseconds, which is all that PostgreSQL accepts", async () => {
+    const host = await receive(refuse(503));
+    const store = memoryStore();
+    const settle = store.settleDelivery.bind(store);
+    const outcomes: DeliveryOutcome[] = [];
+    const watched = Object.assign(store, {
+      settleDelivery(request: Parameters<typeof settle>[0]) {
+        outcomes.push(request.outcome);
+        return settle(request);
+      },
+    });
+    const one = await new Rig(watched, { receivers: [host] }).start();
+    for (let index = 0; index < 10; index++) await Log.create(store, [host.url(`/${index}`)], []);
+    one.news();
+    const postponed = () => outcomes.filter((each) => each.kind === "later" && each.failingSince !== undefined);
+    await expect.poll(() => postponed().length, patience).toBeGreaterThan(10);
+    const times = outcomes.flatMap((each) => Object.values(each)).filter((each) => typeof each === "number");
+    expect(times.filter((time) => !Number.isInteger(time))).toEqual([]);
   });
 });
