@@ -59,6 +59,35 @@ describe.skipIf(bin === undefined)("postgresStore", () => {
     expect(here).toEqual([]);
   });
 
+  it("hears other stores on a new connection after its own delivers nothing", async () => {
+    const schema = "silenced";
+    // A statement on the stopped connection must not end it before its heartbeat is missed.
+    const [one, two] = [await open({ schema, timeoutMs: 60_000 }), await open({ schema, timeoutMs: 60_000 })];
+    const [a, b] = [one.signals?.join("a"), two.signals?.join("b")];
+    let heard = 0;
+    b?.onChanged((ids) => (heard += ids.length));
+    const hearsMore = (): Promise<void> => {
+      const before = heard;
+      const probe = (): number => {
+        a?.changed(`probe ${Math.random()}`);
+        return heard;
+      };
+      return expect.poll(probe, { timeout: 25_000 }).toBeGreaterThan(before);
+    };
+    const listening = `SELECT pid FROM pg_stat_activity WHERE query ~ 'LISTEN parley_${schema}|pg_notify' AND pid <> pg_backend_pid()`;
+    await hearsMore();
+    const pids = (await run(server, listening)) as [number][];
+    expect(pids).toHaveLength(2);
+    for (const [pid] of pids) process.kill(pid, "SIGSTOP");
+    try {
+      await hearsMore();
+      const later = (await run(server, listening)) as [number][];
+      expect(later.filter(([pid]) => !pids.some(([old]) => old === pid))).toHaveLength(2);
+    } finally {
+      for (const [pid] of pids) process.kill(pid, "SIGCONT");
+    }
+  });
+
   it("goes on after the server was killed, with all that was acknowledged and nothing twice", async () => {
     const store = await open();
     let head = await create(store, { taskId: "a", position: 0 + 1 });
