@@ -142,15 +142,32 @@ describe("Prometheus and Grafana", () => {
   });
 });
 
+/** Builds a program in Go of a folder here, and returns its path. */
+async function goProgram(name: string): Promise<string> {
+  const cwd = join(root, "test/interop", name);
+  mkdirSync(cache, { recursive: true });
+  const path = join(cache, name);
+  // Needs access to Go modules. What was compiled once, Go keeps.
+  await persistently(() => succeed("go", ["build", "-mod=readonly", "-o", path, "."], { cwd, limitMs: 540_000 }));
+  return path;
+}
+
+describe("the OpenTelemetry collector", () => {
+  it("of the image's release accepts its configuration", { timeout: 600_000 }, async () => {
+    const check = await goProgram("collector");
+    const release = /opentelemetry-collector:([\d.]+)/.exec(text("compose/compose.yaml"))?.[1];
+    const modules = readFileSync(join(root, "test/interop/collector/go.mod"), "utf8");
+    expect(modules).toContain(`go.opentelemetry.io/collector/otelcol v${release}\n`);
+    expect(await succeed(check, [join(deploy, "compose/collector.yaml")])).toBe("valid\n");
+    const faulty = join(folder, "collector.yaml");
+    writeFileSync(faulty, text("compose/collector.yaml").replace("exporters: [debug]", "exporters: [otlp]"));
+    expect((await run(check, [faulty])).stderr).toContain('references exporter "otlp" which is not configured');
+  });
+});
+
 describe("Kubernetes and Envoy", () => {
   it("have every field of the files in their types, with valid values", { timeout: 600_000 }, async () => {
-    const here = join(root, "test/interop/deploy-files");
-    mkdirSync(cache, { recursive: true });
-    const check = join(cache, "deploy-files");
-    // Needs access to Go modules. What was compiled once, Go keeps.
-    await persistently(() =>
-      succeed("go", ["build", "-mod=readonly", "-o", check, "."], { cwd: here, limitMs: 540_000 }),
-    );
+    const check = await goProgram("deploy-files");
     const files = ["envoy/envoy.yaml", "kubernetes/parley.yaml", "kubernetes/replicas.yaml"];
     const printed = await succeed(
       check,
