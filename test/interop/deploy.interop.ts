@@ -125,6 +125,14 @@ describe("Prometheus and Grafana", () => {
     await succeed("promtool", ["check", "config", "--syntax-only", join(deploy, "prometheus/prometheus.yml")]);
   });
 
+  it("fires each alert for its cause, and none beside it", async () => {
+    const cases = join(root, "test/interop/deploy-files/alerts.yml");
+    await succeed("promtool", ["test", "rules", cases]);
+    const named = (file: string, key: string): Set<string | undefined> =>
+      new Set([...file.matchAll(new RegExp(`- ${key}: (\\w+)`, "g"))].map(([, name]) => name));
+    expect(named(readFileSync(cases, "utf8"), "alertname")).toEqual(named(text("prometheus/alerts.yml"), "alert"));
+  });
+
   it("parses every expression of the dashboard", async () => {
     const { panels } = JSON.parse(text("grafana/parley.json")) as { panels: { targets: { expr: string }[] }[] };
     const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll("$instance", ".*")));
