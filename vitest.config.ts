@@ -22,7 +22,7 @@ const long = [
   "cli/{backup,card,console,dev,dev-chat,init,migrate,module,operate-process,operate-stalled,serve-options,serve-signals,store-copy,a2a/pressure,workers}",
   "client/{cuts,hostile/hostile,restarts}",
   "conformance/replicas",
-  "docs/{cli,typescript}",
+  "docs/{cli,operations,typescript}",
   "e2e/{bad-disk,bad-end,cancel-elsewhere,copied,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped}",
   "e2e/{older-file,push,push-replicas,push-versions}",
   "e2e/{database-limits,database-outage,failover,restored,secrets,shared,shutdown,stopped,workers,workers-writer}",
