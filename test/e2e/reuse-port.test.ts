@@ -28,7 +28,9 @@ const areAtWork = (callers: readonly Callers[]): Promise<void> =>
   expect.poll(() => Math.min(...callers.map(({ tally }) => tally.calls))).toBeGreaterThan(2);
 
 describe.runIf(sharesPorts)("two servers on one port, of which the first ends under load", () => {
-  it("fail no call of clients that retry, and lose no event of streams that are resumed", { timeout: 60_000 }, async () => {
+  it("fail no call of clients that retry, and lose no event of streams that are resumed", {
+    timeout: 60_000,
+  }, async () => {
     const first = await home.start();
     drivers = bindings.map((binding) => binding.connect(first));
     const callers = drivers.map((driver) => new Callers(driver));
