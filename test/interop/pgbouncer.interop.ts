@@ -10,14 +10,16 @@ import { PostgresServer, programs } from "../store/postgres/server.js";
 import { freePort } from "../support/free-port.js";
 import { program } from "./support/site.js";
 
-/** pgbouncer in transaction mode, with few connections to the server and little patience. */
+/** pgbouncer with little patience, in transaction mode with few connections to the server. */
 class Bouncer {
   readonly folder = mkdtempSync(join(tmpdir(), "parley-pgbouncer-"));
   readonly #port: number;
+  readonly #mode: readonly string[];
   #child: ChildProcess | undefined;
 
-  constructor(port: number, server: PostgresServer) {
+  constructor(port: number, server: PostgresServer, mode: "transaction" | "session" = "transaction") {
     this.#port = port;
+    this.#mode = [`pool_mode = ${mode}`, `default_pool_size = ${mode === "session" ? 20 : 3}`];
     writeFileSync(join(this.folder, "users.txt"), '"postgres" ""\n');
     this.lead(server);
     chmodSync(this.folder, 0o755);
@@ -39,8 +41,7 @@ class Bouncer {
       "auth_type = trust",
       `auth_file = ${join(this.folder, "users.txt")}`,
       "admin_users = postgres",
-      "pool_mode = transaction",
-      "default_pool_size = 3",
+      ...this.#mode,
       "query_wait_timeout = 1",
       "server_reset_query = DISCARD ALL",
       "server_reset_query_always = 1",
@@ -190,6 +191,30 @@ describe("pgbouncer in transaction mode", () => {
       ).toEqual([[1]]);
     } finally {
       standby.end();
+    }
+  });
+});
+
+describe("pgbouncer in session mode", () => {
+  it("passes notifications and prepared statements", async () => {
+    const session = new Bouncer(await freePort(), server, "session");
+    try {
+      await session.start();
+      const settings = { url: session.url, schema: "sessions", prepared: true, connections: 3 };
+      const [one, two] = [await open(settings), await open(settings)];
+      const [a, b] = [one.signals?.join("a"), two.signals?.join("b")];
+      const heard: string[] = [];
+      b?.onChanged((ids) => heard.push(...ids));
+      const announce = (): string[] => {
+        a?.changed("t");
+        return heard;
+      };
+      await expect.poll(announce).toContain("t");
+      await follow(one, await create(one, { taskId: "t" }));
+      expect(await readAll(two, "t")).toEqual(["1", "2"]);
+      for (const store of opened.splice(0)) await store.close();
+    } finally {
+      await session.end();
     }
   });
 });
