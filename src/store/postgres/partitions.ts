@@ -1,5 +1,6 @@
 import type { Logger } from "../../core/log.js";
 import { membersOf } from "../../core/members.js";
+import { StoreError } from "../task-store.js";
 import { type Database, first } from "./database.js";
 import { codeOf } from "./errors.js";
 import { LOG_BITS } from "./migrations.js";
@@ -12,6 +13,9 @@ const INTERVAL_MS = 3_600_000;
 
 /** Time that a statement waits for the lock of a table, in milliseconds. Appends queue behind it meanwhile. */
 const LOCK_TIMEOUT_MS = 500;
+
+/** Time that a statement may keep the lock, such as to read a large `segment_other`, in milliseconds. */
+const STATEMENT_TIMEOUT_MS = 2_000;
 
 /** The number of the day, as `append` computes it. */
 const TODAY = "SELECT extract(epoch FROM now())::bigint / 86400";
@@ -84,9 +88,7 @@ export class Partitions {
     );
     let failure: unknown;
     for (const day of missing) {
-      const range = `FROM (${logsOf(day)[0]}) TO (${logsOf(day)[1]})`;
-      const create = `CREATE TABLE IF NOT EXISTS ${this.#s}.segment_${day} PARTITION OF ${this.#s}.segment FOR VALUES ${range}`;
-      await this.#quickly(create).catch((error) => (failure = error));
+      await this.#create(day).catch((error) => (failure = error));
     }
     // Another process may have been faster.
     const present = failure === undefined ? known : new Set(await this.days());
@@ -105,6 +107,18 @@ export class Partitions {
     return true;
   }
 
+  async #create(day: number): Promise<void> {
+    const [low, high] = logsOf(day);
+    const other = `SELECT 1 FROM ${this.#s}.segment_other WHERE log >= $1 AND log < $2 LIMIT 1`;
+    // PostgreSQL would refuse as well, after it has read the whole table under the lock.
+    if ((await first(this.#database.query(other, [low, high]))) !== undefined) {
+      throw new StoreError("failed", `segment_other has events of day ${day}`);
+    }
+    await this.#quickly(
+      `CREATE TABLE IF NOT EXISTS ${this.#s}.segment_${day} PARTITION OF ${this.#s}.segment FOR VALUES FROM (${low}) TO (${high})`,
+    );
+  }
+
   #noteFailure(err: unknown): void {
     if (this.#isFailing || this.#isClosed) return;
     this.#isFailing = true;
@@ -115,10 +129,12 @@ export class Partitions {
     );
   }
 
-  /** Changes a table, unless that takes a lock for which others would have to wait. */
+  /** Changes a table, unless others would have to wait for long. */
   #quickly(sql: string): Promise<void> {
     return this.#database.transaction(async (on) => {
-      await on.run(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT_MS}ms'; ${sql}`);
+      await on.run(
+        `SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}; ${sql}`,
+      );
     });
   }
 }

@@ -12,12 +12,14 @@ describe.skipIf(programs() === undefined)("partitions of PostgresStore", () => {
   let today = 0;
   let timers: MockInstance<typeof setTimeout>;
   let logged: string[];
+  let causes: string[];
   const opened: PostgresStore[] = [];
   const query = (sql: string): Promise<unknown[]> => thePostgres().query(sql.replaceAll("{s}", schema));
 
   beforeEach(async () => {
     timers = vi.spyOn(globalThis, "setTimeout");
     logged = [];
+    causes = [];
     schema = `days_${++count}`;
     // The stores find this function before that of the database, so that a test can move their day.
     await query(
@@ -33,7 +35,10 @@ describe.skipIf(programs() === undefined)("partitions of PostgresStore", () => {
   });
 
   const open = async (): Promise<PostgresStore> => {
-    const warn = (_facts: object, message: string): void => void logged.push(message);
+    const warn = ({ err }: { readonly err?: unknown }, message: string): void => {
+      logged.push(message);
+      causes.push((err as Error).message);
+    };
     const logger = { debug: () => {}, info: () => {}, warn, error: warn };
     const url = `${thePostgres().url}&options=-c%20search_path%3D${schema}_clock,pg_catalog`;
     const store = await postgresStore({ url, schema, require: "none", connections: 3, logger });
@@ -97,6 +102,7 @@ describe.skipIf(programs() === undefined)("partitions of PostgresStore", () => {
     const head = await create(store, { taskId: "late" });
     await passHour();
     expect(await days()).toEqual([0, 1, 2, 11, 12]);
+    expect(causes).toEqual([`segment_other has events of day ${today + 10}`]);
     await store.append(followRequest(head, { state: TaskState.COMPLETED }));
     expect(await segments()).toEqual([[`${schema}.segment_other`, 2]]);
     expect(await store.removeFinished({ before: Number.MAX_SAFE_INTEGER, limit: 10 })).toBe(1);
