@@ -1,6 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -186,6 +197,10 @@ describe("Kubernetes and Envoy", () => {
   });
 });
 
+/** The commands of a Containerfile: that of its health check, and its own. */
+const commandsOf = (path: string): string[][] =>
+  [...text(path).matchAll(/CMD (\[.*\])$/gm)].map(([, json = ""]) => JSON.parse(json) as string[]);
+
 describe("the Containerfile", () => {
   it.each([
     ["a package that is published", []],
@@ -206,11 +221,33 @@ describe("the Containerfile", () => {
     expect(readdirSync(join(mounted, "app")).sort()).toEqual(read.sort());
   });
 
-  it("runs commands that start a healthy server, as another user, and copies nothing secret", async () => {
+  it("needs no writable place but the volume, and no privilege: its commands start a healthy server", async ({
+    skip,
+  }) => {
+    const mounts = await run("unshare", ["--mount", "true"]);
+    skip(mounts.code !== 0, "Mount namespaces are not allowed here.");
+    const [health] = commandsOf("Containerfile");
+    const data = mkdtempSync(join(folder, "data-"));
+    chmodSync(folder, 0o711);
+    chownSync(data, 1000, 1000);
+    const { http } = await freePorts();
+    const flags = ["--port", String(http[0]), "--grpc-port", "off", "--store", join(data, "tasks.db")];
+    // As the image has it: another user without capabilities, in a tree that is read-only except for the volume.
+    const sealed = `
+      mount --bind ${root} /mnt && mount --bind ${data} ${data} && mount -o remount,bind,ro / || exit 1
+      cd /mnt && ! touch /etc/written 2>/dev/null || exit 1
+      exec setpriv --reuid 1000 --regid 1000 --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all "$@"`;
+    const serve = [process.execPath, "dist/src/cli/main.js", "serve", "dist/examples/probe/agent.js", ...flags];
+    const { said } = start("unshare", ["--mount", "--propagation", "private", "sh", "-c", sealed, "sh", ...serve]);
+    await expect.poll(said, patient).toContain("is ready");
+    const script = (health ?? []).slice(1).map((part) => part.replace("8080", String(http[0])));
+    expect((await run(process.execPath, script)).code).toBe(0);
+    expect(statSync(join(data, "tasks.db")).uid).toBe(1000);
+  });
+
+  it("has a check that fails before the server is ready, and copies nothing secret", async () => {
     const file = text("Containerfile");
-    const [health, command] = [...file.matchAll(/CMD (\[.*\])$/gm)].map(
-      ([, json = ""]) => JSON.parse(json) as string[],
-    );
+    const [health, command] = commandsOf("Containerfile");
     expect(file).toMatch(/^USER 1000:1000$/m);
     expect(command).toEqual(["node", "node_modules/.bin/parley", "serve", "agent.js"]);
     expect(text("Containerfile.dockerignore")).toContain("**/.env*");
