@@ -84,7 +84,9 @@ describe("parley migrate", { timeout: 60_000 }, () => {
     const endings = runs.map(([command, start]) => outcome(...command, "--store", `${start}ann:hunter2@localhost/x`));
     for (const ended of await Promise.all(endings)) {
       expect(ended).toMatchObject({ code: 2, stdout: "" });
-      expect((ended as { stderr: string }).stderr).toMatch(/^parley: --store: \S*\u2026@localhost\/x is not .*\n$/);
+      expect((ended as { stderr: string }).stderr).toMatch(
+        /^parley: --store: \S*\u2026@localhost\/x is (?:neither a postgres:\/\/ address nor|not) a file.*\n$/,
+      );
     }
   });
 
