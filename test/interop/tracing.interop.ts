@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { SendMessageRequest } from "@a2a-js/sdk";
+import { ClientFactory } from "@a2a-js/sdk/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AClient } from "../../src/client/client.js";
@@ -12,11 +14,13 @@ import { nodePlatform } from "../../src/client/node/platform.js";
 import { root } from "../e2e/support/build.js";
 import { ServerProcess } from "../e2e/support/server-process.js";
 import { Receiver } from "../push/receiver.js";
-import { attributesOf, dangling, OtlpReceiver, type ReceivedSpan } from "./support/otlp-receiver.js";
+import { Collector } from "./support/collector.js";
+import { attributesOf, dangling, type ReceivedSpan } from "./support/otlp-receiver.js";
+import { succeed } from "./support/tool.js";
 
 /*
- * Spans of servers with the SDK of OpenTelemetry, as a collector gets them: `--import` loads the SDK into the command line, and the
- * environment configures its exporter.
+ * Spans of servers with the SDK of OpenTelemetry, as the receiver of the OpenTelemetry Collector gets them: `--import` loads the SDK
+ * into the command line, and the environment configures its exporter.
  */
 
 const connect = connectWith(nodePlatform);
@@ -25,7 +29,7 @@ const folder = mkdtempSync(join(tmpdir(), "parley-tracing-"));
 const goFile = join(folder, "go");
 const clients: A2AClient[] = [];
 const soon = { timeout: 20_000 };
-let otlp: OtlpReceiver;
+let otlp: Collector;
 let webhook: Receiver;
 let sub: ServerProcess;
 let host: ServerProcess;
@@ -35,7 +39,7 @@ function launch(name: string, more: Readonly<Record<string, string>>, flags: rea
     NODE_OPTIONS: `--import=${pathToFileURL(join(here, "register.mjs"))}`,
     OTEL_SERVICE_NAME: name,
     OTEL_EXPORTER_OTLP_ENDPOINT: otlp.url,
-    OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+    OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf",
     OTEL_METRICS_EXPORTER: "none",
     OTEL_LOGS_EXPORTER: "none",
     OTEL_BSP_SCHEDULE_DELAY: "100",
@@ -52,7 +56,7 @@ async function startHost(): Promise<void> {
 }
 
 beforeAll(async () => {
-  otlp = await OtlpReceiver.start();
+  otlp = await Collector.start();
   webhook = await Receiver.start();
   sub = launch("sub", {}, []);
   await sub.ready();
@@ -104,6 +108,27 @@ function linesOf(spans: readonly ReceivedSpan[]): string[] {
   return spans.map(line);
 }
 
+/** The spans of a message to the host: its call, with the sub-agent and the webhook. @param notifications that it got */
+function treeOf(method: string, notifications: number): string[] {
+  const call = `server ${method}`;
+  const remote = `client SendStreamingMessage < delegate sub < turn Host < ${call}`;
+  return [
+    call,
+    `turn Host < ${call}`,
+    `work after a yield < turn Host < ${call}`,
+    `step plan < turn Host < ${call}`,
+    `work in a step < step plan < turn Host < ${call}`,
+    `delegate sub < turn Host < ${call}`,
+    remote,
+    `server SendStreamingMessage < ${remote}`,
+    `turn Sub < server SendStreamingMessage < ${remote}`,
+    `work after a delegation < turn Host < ${call}`,
+    // The task was created by the call, and all else is the agent's.
+    `client push < ${call}`,
+    ...Array.from({ length: notifications - 1 }, () => `client push < turn Host < ${call}`),
+  ];
+}
+
 const nameOf = ({ kind, name }: ReceivedSpan): string => `${["", "", "server ", "client "][kind]}${name}`;
 
 const bindings = ["GRPC", "CONNECT", "GRPC-WEB", "JSONRPC", "HTTP+JSON"] as const;
@@ -127,23 +152,7 @@ describe.each(bindings)("a call over %s with the trace of another program", (bin
     const hits = (): Receiver["hits"] => webhook.hits.filter((hit) => hit.path.startsWith(`${path}?`));
     await expect.poll(() => hits().at(-1)?.body, soon).toContain("TASK_STATE_COMPLETED");
     const spans = (): ReceivedSpan[] => otlp.of(traceId);
-    const call = `server ${method}`;
-    const remote = `client SendStreamingMessage < delegate sub < turn Host < ${call}`;
-    const expected = [
-      call,
-      `turn Host < ${call}`,
-      `work after a yield < turn Host < ${call}`,
-      `step plan < turn Host < ${call}`,
-      `work in a step < step plan < turn Host < ${call}`,
-      `delegate sub < turn Host < ${call}`,
-      remote,
-      `server SendStreamingMessage < ${remote}`,
-      `turn Sub < server SendStreamingMessage < ${remote}`,
-      `work after a delegation < turn Host < ${call}`,
-      // The task was created by the call, and all else is the agent's.
-      `client push < ${call}`,
-      ...Array.from({ length: hits().length - 1 }, () => `client push < turn Host < ${call}`),
-    ];
+    const expected = treeOf(method, hits().length);
     await expect.poll(() => linesOf(spans()).toSorted(), soon).toEqual(expected.toSorted());
     expect(dangling(spans(), [spanId])).toEqual([]);
     const [server] = spans().filter(
@@ -200,6 +209,45 @@ describe.each(bindings)("a call over %s with the trace of another program", (bin
     });
     // The server has answered as it should.
     expect(span?.status?.code ?? 0).toBe(0);
+  });
+});
+
+/** The request of a message as JSON, with a webhook. */
+const jsonRequest = (path: string) => ({
+  message: { messageId: `message ${path}`, role: "ROLE_USER", parts: [{ text: "SECRETWORD go" }] },
+  configuration: {
+    taskPushNotificationConfig: { id: "hook", url: `${webhook.url(path)}?token=SECRETWORD`, token: "SECRETWORD" },
+  },
+});
+
+/** Clients of others, each with the `traceparent` of its caller. */
+const foreignClients: Readonly<Record<string, (path: string, traceparent: string) => Promise<unknown>>> = {
+  curl: (path, traceparent) => {
+    const headers = ["content-type: application/json", "a2a-version: 1.0", `traceparent: ${traceparent}`];
+    const flags = ["-sS", "--fail", "--max-time", "60", ...headers.flatMap((header) => ["-H", header])];
+    return succeed("curl", [...flags, "-d", JSON.stringify(jsonRequest(path)), `${host.url}/message:send`]);
+  },
+  "@a2a-js/sdk": async (path, traceparent) => {
+    const client = await new ClientFactory().createFromUrl(host.url);
+    const request = SendMessageRequest.fromJSON(jsonRequest(path));
+    return client.sendMessage(request, { serviceParameters: { traceparent } });
+  },
+};
+
+describe.each(Object.entries(foreignClients))("a message of %s", (name, send) => {
+  it("is one trace through the host, the sub-agent and the webhook", async () => {
+    const { traceId, spanId, headers } = foreignTrace();
+    const path = `/foreign/${encodeURIComponent(name)}`;
+    await send(path, headers.traceparent ?? "");
+    const hits = (): Receiver["hits"] => webhook.hits.filter((hit) => hit.path.startsWith(`${path}?`));
+    await expect.poll(() => hits().at(-1)?.body, soon).toContain("TASK_STATE_COMPLETED");
+    const expected = treeOf("SendMessage", hits().length);
+    await expect.poll(() => linesOf(otlp.of(traceId)).toSorted(), soon).toEqual(expected.toSorted());
+    expect(dangling(otlp.of(traceId), [spanId])).toEqual([]);
+    // The caller's span is above the host's alone.
+    const below = otlp.of(traceId).filter(({ parentSpanId }) => parentSpanId === spanId);
+    expect(below.map(nameOf)).toEqual(["server SendMessage"]);
+    for (const hit of hits()) expect(hit.headers.traceparent).toContain(traceId);
   });
 });
 

@@ -47,16 +47,12 @@ interface Export {
   readonly resourceMetrics?: readonly {
     readonly scopeMetrics: readonly { readonly metrics: readonly ReceivedMetric[] }[];
   }[];
-  readonly resourceSpans?: readonly { readonly scopeSpans: readonly { readonly spans: readonly ReceivedSpan[] }[] }[];
 }
 
-/** A receiver of OTLP over HTTP with JSON, for traces and metrics. */
+/** A receiver of OTLP over HTTP with JSON, for metrics. */
 export class OtlpReceiver {
-  readonly spans: ReceivedSpan[] = [];
   /** The metrics of the last export. */
   metrics: readonly ReceivedMetric[] = [];
-  /** All that arrived, as text. */
-  text = "";
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -70,14 +66,12 @@ export class OtlpReceiver {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
       const text = Buffer.concat(chunks).toString();
-      receiver.text += text;
-      const { resourceSpans = [], resourceMetrics } = JSON.parse(text) as Export;
+      const { resourceMetrics } = JSON.parse(text) as Export;
       if (resourceMetrics !== undefined) {
         receiver.metrics = resourceMetrics.flatMap(({ scopeMetrics }) =>
           scopeMetrics.flatMap(({ metrics }) => metrics),
         );
       }
-      for (const { scopeSpans } of resourceSpans) for (const { spans } of scopeSpans) receiver.spans.push(...spans);
       response.setHeader("content-type", "application/json");
       response.end("{}");
     });
@@ -89,11 +83,6 @@ export class OtlpReceiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The spans of a trace. */
-  of(traceId: string): ReceivedSpan[] {
-    return this.spans.filter((span) => span.traceId === traceId);
-  }
-
   stop(): void {
     this.#server.close();
     this.#server.closeAllConnections();
@@ -102,7 +91,12 @@ export class OtlpReceiver {
 
 /** Attributes by their keys. */
 export function attributesOf({ attributes }: Pick<ReceivedSpan, "attributes">): Record<string, unknown> {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, plainValue(value)]));
+}
+
+/** OTLP writes whole numbers as text, as JSON of Protobuf does; some exporters write numbers. */
+function plainValue(value: AnyValue): unknown {
+  return "intValue" in value ? Number(value.intValue) : Object.values(value)[0];
 }
 
 /** The spans whose parent has not arrived. @param foreign ids of spans of others */
