@@ -1,4 +1,4 @@
-import { aBoolean, aText, aWholeNumber, oneOf, optionFaults } from "../../core/options.js";
+import { aBoolean, aText, aWholeNumber, type OptionChecks, oneOf, optionFaults } from "../../core/options.js";
 import { StoreError } from "../task-store.js";
 import { DEFAULT_SCHEMA, isSchema, readAddress, SCHEMA_NAMES } from "./address.js";
 import type { Durability } from "./durability.js";
@@ -6,13 +6,21 @@ import type { Durability } from "./durability.js";
 /** Levels of durability, the lowest first. */
 export const LEVELS: readonly Durability[] = ["none", "local", "replicated"];
 
+/** Options that an address may name. */
+interface NamedOptions {
+  readonly schema?: string;
+  readonly require?: Durability;
+  readonly prepared?: boolean;
+  readonly connections?: number;
+}
+
 /** Checks of the options that an address may name. */
-export const namedChecks = {
+export const namedChecks: OptionChecks<NamedOptions> = {
   schema: aText(SCHEMA_NAMES, isSchema),
   require: oneOf(LEVELS),
   prepared: aBoolean(),
   connections: aWholeNumber(3, 1_000),
-} as const;
+};
 
 /** Returns the schema of an address, and the address for the driver. @throws StoreError `failed` for a wrong option */
 export function schemaOf(address: string): { readonly url: string; readonly schema: string } {
