@@ -183,7 +183,7 @@ const planted: readonly (readonly [rule: Rule, what: string, history: () => Hist
     "messages are heard once",
     "an attempt began twice",
     () =>
-      history({ notes: [acknowledged()], tasks: [task({ events: replaced(4, status("WORKING", "m 2 p2 begin")) })] }),
+      history({ notes: [acknowledged()], tasks: [task({ events: replaced(3, status("WORKING", "m 1 p1 begin")) })] }),
   ],
   [
     "a message is one task",
@@ -321,6 +321,21 @@ describe("the checker of chaos", () => {
 
   it("has a planted violation of every rule", () => {
     expect([...new Set(planted.map(([rule]) => rule))].sort()).toEqual([...rules].sort());
+  });
+
+  it("lets a process repeat the second attempt, as after an orderly restart and an outage", () => {
+    const events = numbered([...log.slice(0, 5), ...log.slice(3)]);
+    expect(check(history({ notes: [acknowledged()], tasks: [task({ events })] }))).toEqual([]);
+    const again = numbered([...log.slice(0, 5), ...log.slice(3, 5), ...log.slice(3)]);
+    const found = check(history({ notes: [acknowledged()], tasks: [task({ events: again })] }));
+    expect(found.map(({ rule }) => rule)).toContain("messages are heard once");
+  });
+
+  it("reads no attempt in the text of a failed sub-task", () => {
+    const failed = status("FAILED", "The agent peer could not do its part: INTERNAL.");
+    const events = numbered([...log.slice(0, 2), failed]);
+    const state = "TASK_STATE_FAILED";
+    expect(check(history({ notes: [acknowledged()], tasks: [task({ events, state })] }))).toEqual([]);
   });
 
   it("lets a turn be repeated under the same attempt by another process, as after an orderly restart", () => {

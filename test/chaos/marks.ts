@@ -35,7 +35,8 @@ export function originsIn({ events }: FinalTask): string[] {
 
 function markIn(event: JsonObject): Mark[] {
   const [message = "", attempt = "", holder = "", what = "", value = ""] = textIn(event).split(" ");
-  return what === "" ? [] : [{ message, attempt: Number(attempt), holder, what, value }];
+  // The text of a failed sub-task is a sentence.
+  return what === "" || !/^\d+$/.test(attempt) ? [] : [{ message, attempt: Number(attempt), holder, what, value }];
 }
 
 /** The agent names its artifacts after their messages; those of a sub-task have a prefix. */

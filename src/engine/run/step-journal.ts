@@ -4,6 +4,7 @@ import { utf8LengthOf } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
 import { type Logger, silentLogger } from "../../core/log.js";
 import type { Draft } from "../../task/entry.js";
+import { isTerminal } from "../../task/state.js";
 import type { StepRecord } from "../../task/step-records.js";
 import { stepDraft } from "../log/draft.js";
 import { readForAgent } from "../log/outage.js";
@@ -54,7 +55,8 @@ export class TaskSteps implements StepJournal {
   }
 
   mayStore(turn: number): boolean {
-    return turn === this.#turn;
+    // Another process may have ended the task. The fold then has no steps, so stored ones would run again.
+    return turn === this.#turn && !isTerminal(this.#log.fold.state);
   }
 
   stored(turn: number): readonly StepRecord[] {
