@@ -139,6 +139,8 @@ export interface CallingTurn {
    * the delegation of the same name, or else last. Undefined if it is not known.
    */
   contextBefore(agent: string, delegation: string): Promise<string | undefined>;
+  /** True for an error of the task store that ends the execution, which continues once the store works. */
+  isOutage(error: unknown): boolean;
   /**
    * Ends the turn with a question of another agent, whether or not the author reads that delegation. Resolves once the
    * turn ends the agent at the question.

@@ -33,13 +33,18 @@ export interface TurnSource extends LateEvents {
   /** Calls of agents to other agents. Undefined if disabled. */
   readonly outgoing?: OutgoingCalls | undefined;
   /** See `CallingTurn.relayed`. */
-  relayed(turn: TurnRequest): Promise<readonly RelayedEvent[]>;
+  relayed(turn: TurnRequest, signal: () => AbortSignal): Promise<readonly RelayedEvent[]>;
   /** See `CallingTurn.contextBefore`. */
-  contextBefore(turn: TurnRequest, agent: string, delegation: string): Promise<string | undefined>;
+  contextBefore(
+    turn: TurnRequest,
+    of: { readonly agent: string; readonly delegation: string; readonly signal: () => AbortSignal },
+  ): Promise<string | undefined>;
+  /** See `CallingTurn.isOutage`. */
+  isOutage(error: unknown): boolean;
   /** See `CallingTurn.sending`. */
   sending(turn: TurnRequest, checkpoint: RelayCheckpoint): Promise<void>;
   /** See `CallingTurn.messageAt`. */
-  messageAt(turn: TurnRequest, position: number): Promise<Message>;
+  messageAt(turn: TurnRequest, position: number, signal: () => AbortSignal): Promise<Message>;
   /** Returns the agent's own question that a turn's message answers: the task's status right before the message. */
   question(turn: TurnRequest): Promise<Message | undefined>;
   /** Creates spans. Undefined to create none. */
@@ -358,6 +363,7 @@ function callsOf(turn: AgentTurn): TurnCalls {
   if (source.outgoing === undefined) throw new TypeError("This server calls no agents.");
   if (around.calls !== undefined) return around.calls;
   const { traceParent, traceState } = traceOf(turn);
+  const signal = (): AbortSignal => aborter.signal;
   around.calls = source.outgoing.of({
     request: { ...request, traceParent, traceState },
     span: around.span,
@@ -369,10 +375,11 @@ function callsOf(turn: AgentTurn): TurnCalls {
       return aborter.deadline;
     },
     ask: async (question) => events?.emit(question),
-    relayed: () => source.relayed(request),
-    contextBefore: (agent, delegation) => source.contextBefore(request, agent, delegation),
+    relayed: () => source.relayed(request, signal),
+    contextBefore: (agent, delegation) => source.contextBefore(request, { agent, delegation, signal }),
+    isOutage: (error) => source.isOutage(error),
     sending: (checkpoint) => source.sending(request, checkpoint),
-    messageAt: (position) => source.messageAt(request, position),
+    messageAt: (position) => source.messageAt(request, position, signal),
   });
   if (around.isOver === true) around.calls.end(false);
   return around.calls;

@@ -37,11 +37,15 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
   const stop = new SubTaskCancellation(turn.signal, { pause: job.pause.signal, over: job.end }, job.cancelMs);
   const answering = answeringPosition(events, have.asked, place);
   const course = new DelegationRun(job, { place, have, relay, stop, answering });
+  // The task store's own outage: the turn runs again, and continues with the sub-task.
+  let isAway = false;
   try {
     return yield* course.run();
   } catch (error) {
     turn.signal.throwIfAborted();
     if (error instanceof TurnPaused || error instanceof AbortReason) throw error;
+    isAway = turn.isOutage(error);
+    if (isAway) throw error;
     if (job.answers.question !== undefined) {
       // An empty result would be mistaken for that of the sub-task.
       await job.answers.question;
@@ -60,7 +64,7 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
   } finally {
     stop.end();
     course.arrived();
-    const isLeft = !course.isOver && !job.pause.signal.aborted;
+    const isLeft = !course.isOver && !isAway && !job.pause.signal.aborted;
     if (isLeft && have.taskId !== "" && !stop.isStopped) job.leave(relay.checkpoint);
     if (isLeft && have.taskId === "" && have.sent !== undefined && stop.mayLeave) job.leave(have.sent);
   }

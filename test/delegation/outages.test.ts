@@ -13,8 +13,11 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { artifact, completed, working } from "../../src/agent/event.js";
 import { connect } from "../../src/client/index.js";
 import { remoteBounds } from "../../src/delegation/remotes.js";
+import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { StoreError } from "../../src/store/task-store.js";
 import { cardJson, serveCards } from "../client/card-server.js";
+import { withMethods } from "../engine/wrapped-stores.js";
 import { setConstants } from "../support/constants.js";
 import { agentOf, Servers } from "./servers.js";
 
@@ -134,5 +137,47 @@ describe("a sub-agent", () => {
       whole = task?.artifacts[0]?.parts.map(({ content }) => content.value);
     }
     expect(whole).toEqual(["one ", "two"]);
+  });
+});
+
+describe("an outage of the asking server's own store", () => {
+  it.each([
+    ["a short one is waited out", 3],
+    ["after a longer one the turn runs again", 8],
+  ])("is no failure of the other agent: %s", async (_, times) => {
+    const kept = memoryStore();
+    let failures = 0;
+    const store = withMethods(kept, {
+      list: async (request) => {
+        if (failures-- > 0) throw new StoreError("unavailable", "The store is away.");
+        return kept.list(request);
+      },
+    });
+    let asked = 0;
+    const other = await servers.serve(
+      agentOf("Other", async function* () {
+        asked++;
+        yield completed("heard");
+      }),
+    );
+    const attempts: number[] = [];
+    const { execute } = front(other.url);
+    const asking = await servers.serve(
+      agentOf(
+        "Front",
+        (turn) => {
+          attempts.push(turn.attempt);
+          return execute(turn);
+        },
+        { recover: "restart" },
+      ),
+      { store, leaseMs: 1_000 },
+    );
+    const client = await connect(asking.url);
+    cleanup.push(() => client.close());
+    failures = times;
+    const { text, state } = await client.send("go");
+    expect([text, state, asked]).toEqual(["COMPLETED heard", TaskState.COMPLETED, 1]);
+    expect(attempts).toEqual(times === 3 ? [1] : [1, 2]);
   });
 });

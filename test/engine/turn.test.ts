@@ -33,6 +33,7 @@ function made(): { turn: Turn; request: TurnRequest; task: Task; referenced: Tas
     relayed: async () => [],
     sending: async () => {},
     contextBefore: async () => undefined,
+    isOutage: () => false,
     messageAt: async () => message,
     late: () => {},
     question: async () => undefined,

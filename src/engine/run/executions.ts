@@ -12,7 +12,7 @@ import { isInterrupted } from "../../task/state.js";
 import type { Metrics } from "../../telemetry/metrics.js";
 import type { Tracing } from "../../telemetry/tracing.js";
 import type { LeaseKeeper } from "../log/lease-keeper.js";
-import { isOutage } from "../log/outage.js";
+import { isOutage, readForAgent } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { TaskLogCache } from "../log/task-log-cache.js";
 import type { QuotaScope } from "../quota-scope.js";
@@ -76,9 +76,11 @@ export class Executions {
         leases.noteInterrupted(log.taskId, { after: log.turns.current, next, isOutage: isAway });
       },
       referencedTasks: (turn) => tasks.referenced(turn),
-      relayed: (turn) => relayedBefore(store, logs.get(turn.taskId), turn),
-      contextBefore: (turn, agent, delegation) => contextBefore({ store, tasks }, turn, agent, delegation),
-      messageAt: (turn, position) => messageAt(store, turn, position),
+      relayed: (turn, signal) => readForAgent(() => relayedBefore(store, logs.get(turn.taskId), turn), signal),
+      contextBefore: (turn, { agent, delegation, signal }) =>
+        readForAgent(() => contextBefore({ store, tasks }, turn, agent, delegation), signal),
+      messageAt: (turn, position, signal) => readForAgent(() => messageAt(store, turn, position), signal),
+      isOutage,
       question: (turn) => questionBefore(store, turn),
       conversation: (turn, progress) => {
         const log = (): TaskLog | undefined => logs.get(turn.taskId);
