@@ -4,7 +4,7 @@
  * reloaded what they keep in memory.
  */
 export interface StoreHistory {
-  /** Number of moves so far. The store may lack what was read before the last one. */
+  /** Number of moves so far. After a move, the store may lack entries that were read before. */
   readonly moves: number;
   /**
    * Calls the listener at every move. Writes are accepted again when its promise resolves. A listener that rejects is

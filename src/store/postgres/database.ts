@@ -55,7 +55,7 @@ export class Database implements Statements {
   readonly #timeoutMs: number;
   /** A name for each statement, so that a connection prepares it once. */
   readonly #names = new Map<string, string>();
-  /** Connections with an earlier number are closed, because their server is no longer used. */
+  /** Current round of connections. Connections of an earlier round are closed. */
   #round = 0;
   readonly #rounds = new WeakMap<PoolClient, number>();
   #closed: Promise<void> | undefined;
