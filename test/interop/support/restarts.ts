@@ -8,7 +8,7 @@ import type { Site } from "./site.js";
 import { succeed } from "./tool.js";
 
 /** `PARLEY_RESTARTS=50` restarts each server more often, and prints what was counted. */
-export const RESTARTS: number = Number(process.env.PARLEY_RESTARTS ?? 1);
+const RESTARTS: number = Number(process.env.PARLEY_RESTARTS ?? 1);
 
 /** How long that may take, in milliseconds: far more than it does on a slow machine. */
 export const RESTARTS_MS: number = 60_000 + RESTARTS * 60_000;
@@ -83,8 +83,22 @@ interface Counted {
   readonly others: readonly number[];
 }
 
+/**
+ * Checks that no call fails and no event is lost while the servers of a site are restarted in turn. A proxy sends calls
+ * that a server no longer takes to the other one, so clients see none refused.
+ */
+export async function expectNothingLost(site: Site, drivers: readonly Driver[]): Promise<void> {
+  const { tallies, others } = await restartUnderLoad(site, drivers);
+  for (const [name, tally] of tallies) {
+    expect(tally, name).toMatchObject({ broken: [], refused: 0 });
+    expect(tally.calls, name).toBeGreaterThan(RESTARTS);
+    expect(tally.streams, name).toBeGreaterThan(0);
+  }
+  expect(Math.min(...others)).toBeGreaterThan(0);
+}
+
 /** Restarts the servers of a site in turn while every binding, Parley's client and curl call them. */
-export async function restartUnderLoad(site: Site, drivers: readonly Driver[]): Promise<Counted> {
+async function restartUnderLoad(site: Site, drivers: readonly Driver[]): Promise<Counted> {
   const stop = new AbortController();
   const callers = drivers.map((driver) => new Callers(driver));
   const own = new OwnClient(`http://127.0.0.1:${site.ports.front.http1}`);
