@@ -200,6 +200,8 @@ describe("logins at several agents", () => {
     await open("bearer", "login");
     expect(await ask()).toContain("The agent takes the login.");
     await page.getByRole("button", { name: "Forget the login" }).click();
+    // The verdict on the login before it is gone at once.
+    expect(await page.getByRole("status").filter({ hasText: "The agent" }).count()).toBe(0);
     expect(await ask()).toContain("The agent does not take the login: Valid credentials are required.");
     await open("basic", "login");
     expect(await ask()).toContain("The agent takes the login.");

@@ -7,6 +7,7 @@ import { agentWords } from "../texts/agents.js";
 import { Button, Empty, css as ui } from "../ui/parts.js";
 import css from "./agents.module.css";
 import type { ReceivedCard } from "./card.js";
+import { useLoginRevision } from "./client.js";
 import { interfacesOf } from "./interfaces.js";
 import { logins } from "./logins.js";
 import { SchemeCard } from "./scheme-card.js";
@@ -21,6 +22,7 @@ interface TabProps {
 export default function LoginTab({ agent, card: { found } }: TabProps): ReactNode {
   const { card } = found;
   const login = useSyncExternalStore(logins.subscribe, () => logins.get(agent));
+  const revision = useLoginRevision(agent);
   const { login: texts } = agentWords;
   const names = Object.keys(card.securitySchemes).slice(0, 20);
   if (names.length === 0) {
@@ -57,7 +59,8 @@ export default function LoginTab({ agent, card: { found } }: TabProps): ReactNod
             </Button>
           </div>
         </section>
-        <WhoAmI agent={agent} card={card} />
+        {/* A verdict holds for the login that was asked about. */}
+        <WhoAmI key={revision} agent={agent} card={card} />
       </div>
     </div>
   );
