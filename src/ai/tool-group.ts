@@ -1,4 +1,5 @@
 import type { AgentEvent } from "../agent/event.js";
+import { Waiters } from "../core/waiters.js";
 import { isInterrupted } from "../task/state.js";
 
 /**
@@ -8,8 +9,8 @@ import { isInterrupted } from "../task/state.js";
 export class ToolGroup {
   /** Number of tools that run and have no question. */
   #busy: number;
-  /** Continue the tools that wait. */
-  readonly #waiting: (() => void)[] = [];
+  /** Tools that wait. */
+  readonly #waiting = new Waiters();
 
   constructor(tools: number) {
     this.#busy = tools;
@@ -19,7 +20,7 @@ export class ToolGroup {
   emitter(emit: (event: AgentEvent) => Promise<void>): (event: AgentEvent) => Promise<void> {
     return async (event) => {
       if (event.kind === "status" && isInterrupted(event.state)) {
-        const others = new Promise<void>((resolve) => this.#waiting.push(resolve));
+        const others = this.#waiting.wait();
         this.ended();
         await others;
         this.#busy++;
@@ -30,6 +31,6 @@ export class ToolGroup {
 
   /** Notes that a tool has ended. */
   ended(): void {
-    if (--this.#busy === 0) for (const next of this.#waiting.splice(0)) next();
+    if (--this.#busy === 0) this.#waiting.release();
   }
 }

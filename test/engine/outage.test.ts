@@ -51,6 +51,30 @@ describe("a message whose append had no clear outcome", () => {
     });
   }
 
+  it("is UNAVAILABLE if it creates a task that is read before the store answers, and the turn runs", async () => {
+    const kept = memoryStore({ shared: true });
+    const isRead = gate();
+    const failsOnce = { now: true };
+    const store = withMethods(kept, {
+      append: async (request) => {
+        const done = await kept.append(request);
+        if (!failsOnce.now) return done;
+        failsOnce.now = false;
+        await isRead.opened;
+        throw new StoreError("unavailable", "The connection was lost.");
+      },
+      read: async (request) => {
+        const entries = await kept.read(request);
+        if (entries.length > 0) isRead.open();
+        return entries;
+      },
+    });
+    const bench = await start(asking, store);
+    await expect(bench.send("blue")).rejects.toMatchObject({ reason: "UNAVAILABLE", retryAfterMs: 1_000 });
+    const task = async () => (await bench.engine.list({ ...scope, limit: 2 }, {})).views[0]?.task;
+    await expect.poll(async () => (await task())?.status?.state, { timeout: 20_000 }).toBe(TaskState.COMPLETED);
+  });
+
   it("is shown by a read when it was done", async () => {
     const { store, fail, mend } = fragile();
     const bench = await start(asking, store);

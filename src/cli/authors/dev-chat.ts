@@ -2,6 +2,7 @@ import { appendFileSync, closeSync, fstatSync, mkdtempSync, openSync, readFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
+import { Waiters } from "../../core/waiters.js";
 import { type Beside, talk } from "../a2a/chat/chat.js";
 import { execute } from "../a2a/execute.js";
 import type { Io } from "../io.js";
@@ -16,7 +17,7 @@ export class ChatStage implements Stage, Beside {
   readonly #path: string;
   readonly #onEnd: (exit: number) => void;
   #isReady = false;
-  #waiting: (() => void)[] = [];
+  readonly #waiting = new Waiters();
   /** Shows a line in the chat, while there is one. */
   #show: ((line: string) => void) | undefined;
   #chat: Promise<void> | undefined;
@@ -40,8 +41,7 @@ export class ChatStage implements Stage, Beside {
   }
 
   whenReady(): Promise<void> {
-    if (this.#isReady) return Promise.resolve();
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    return this.#isReady ? Promise.resolve() : this.#waiting.wait();
   }
 
   showIn(show: ((line: string) => void) | undefined): void {
@@ -60,7 +60,7 @@ export class ChatStage implements Stage, Beside {
 
   ready({ greeting, address }: ReadyMessage, isFirst: boolean): void {
     this.#isReady = true;
-    for (const resolve of this.#waiting.splice(0)) resolve();
+    this.#waiting.release();
     if (!isFirst) return this.say("the agent is served again");
     const [about = ""] = greeting.split("\n\n", 1);
     this.#io.stdout.write(`${about}\nThe server's log is in ${this.#path}\n\n`);

@@ -1,6 +1,7 @@
 import type { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { defer } from "../../core/event-loop.js";
+import { Waiters } from "../../core/waiters.js";
 import type { Fence, Lease } from "../../store/task-store.js";
 import { type Draft, decodeEntry } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
@@ -51,12 +52,13 @@ export class TaskLog extends StoredLog {
   #writing = false;
   /** True while an append is in flight. Entries read meanwhile may be its own rather than another process's. */
   #appending = false;
-  #answers: (() => void)[] = [];
+  #began = 0;
+  readonly #answers = new Waiters();
   /** Number of this process's appends that were stored. */
   #appends = 0;
   #failures = 0;
-  #drainWaiters: (() => void)[] = [];
-  #idle: (() => void)[] = [];
+  readonly #drained = new Waiters();
+  readonly #idle = new Waiters();
 
   constructor(options: StoredLogOptions) {
     super(options);
@@ -190,12 +192,12 @@ export class TaskLog extends StoredLog {
 
   /** Resolves once `isBehind` is false. */
   async waitForDrain(maxEntries: number, maxBytes: number): Promise<void> {
-    while (this.isBehind(maxEntries, maxBytes)) await new Promise<void>((resolve) => this.#drainWaiters.push(resolve));
+    while (this.isBehind(maxEntries, maxBytes)) await this.#drained.wait();
   }
 
   /** Resolves when everything accepted so far is stored or has failed. */
   async stored(): Promise<void> {
-    while (!this.quiet) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    while (!this.quiet) await this.#idle.wait();
   }
 
   /**
@@ -233,7 +235,7 @@ export class TaskLog extends StoredLog {
     while (this.#appends === appends) {
       const before = this.fold.position;
       const read = await this.store.read({ taskId: this.taskId, after: before, limit: 1_000 });
-      while (this.#appending) await this.#answer();
+      while (this.#appending) await this.#answers.wait();
       if (read.length === 0) {
         if (isWell && this.#failures === failures) this.#uncertain = false;
         break;
@@ -264,13 +266,14 @@ export class TaskLog extends StoredLog {
    * Resolves to false if no append of this process leads there, for example if another process appends.
    */
   async caughtUp(position: number): Promise<boolean> {
-    while (this.#appending && this.fold.position < position) await this.#answer();
+    while (this.#appending && this.fold.position < position) await this.#answers.wait();
     return this.fold.position >= position;
   }
 
-  /** Resolves when the append in flight is answered. */
-  #answer(): Promise<void> {
-    return new Promise((resolve) => this.#answers.push(resolve));
+  #answered(): void {
+    if (this.#appending) this.#isAnsweredMeanwhile = this.hooks.answers?.isAnsweredAfter(this.#began) === true;
+    this.#appending = false;
+    this.#answers.release();
   }
 
   /** Checks the waiting entries against the stored task again and rejects those that no longer fit. */
@@ -292,6 +295,8 @@ export class TaskLog extends StoredLog {
         await this.#append();
         conflicts = 0;
       } catch (error) {
+        // A refresh that waits for the answer continues after the entries that failed have been rejected.
+        this.#answered();
         // A new entry of another process explains a conflict; a conflict without a new entry is a store failure.
         if (position === 0 && (isConflict(error) || isFenced(error))) this.#fail(new TaskExists(this.taskId, error));
         else if (isFenced(error)) await this.#lost(error);
@@ -303,7 +308,7 @@ export class TaskLog extends StoredLog {
       }
     }
     this.#writing = false;
-    for (const resolve of this.#idle.splice(0)) resolve();
+    this.#idle.release();
   }
 
   async #append(): Promise<void> {
@@ -313,22 +318,17 @@ export class TaskLog extends StoredLog {
     const changing = batch.pending.findLast(({ changes }) => changes !== undefined);
     const state = changing?.options.state;
     this.#appending = true;
-    const began = performance.now();
-    try {
-      const found = await (state === undefined ? this.store.append(request) : state.append(request, changing?.changes));
-      this.#appends++;
-      this.hooks.answers?.note(began);
-      this.hooks.metrics?.appended(batch.entries.length, (performance.now() - began) / 1_000);
-      if (request.lease !== undefined) this.storedHead.changeLease(found?.lease ?? request.lease);
-      this.#stored(batch);
-      if (found?.pushed === true) this.hooks.pushed?.(this.taskId);
-      this.hooks.committed?.(this.taskId);
-      this.hooks.changed?.(this.taskId);
-    } finally {
-      this.#appending = false;
-      this.#isAnsweredMeanwhile = this.hooks.answers?.isAnsweredAfter(began) === true;
-      for (const resolve of this.#answers.splice(0)) resolve();
-    }
+    this.#began = performance.now();
+    const found = await (state === undefined ? this.store.append(request) : state.append(request, changing?.changes));
+    this.#appends++;
+    this.hooks.answers?.note(this.#began);
+    this.hooks.metrics?.appended(batch.entries.length, (performance.now() - this.#began) / 1_000);
+    if (request.lease !== undefined) this.storedHead.changeLease(found?.lease ?? request.lease);
+    this.#stored(batch);
+    if (found?.pushed === true) this.hooks.pushed?.(this.taskId);
+    this.hooks.committed?.(this.taskId);
+    this.hooks.changed?.(this.taskId);
+    this.#answered();
   }
 
   #stored({ pending, entries, bytes }: Batch): void {
@@ -345,7 +345,7 @@ export class TaskLog extends StoredLog {
       }
     });
     this.wake();
-    for (const resolve of this.#drainWaiters.splice(0)) resolve();
+    this.#drained.release();
     this.saveSnapshotIfDue();
   }
 
@@ -355,7 +355,7 @@ export class TaskLog extends StoredLog {
    */
   async #lost(cause: unknown): Promise<void> {
     for (const pending of this.#unstored.takeFenced()) pending.reject(new LeaseLost(this.taskId, cause));
-    for (const resolve of this.#drainWaiters.splice(0)) resolve();
+    this.#drained.release();
     await this.#retry(cause);
   }
 
@@ -363,7 +363,7 @@ export class TaskLog extends StoredLog {
   #reject(error: StateChangeFailed): void {
     for (const pending of this.#unstored.takeChanging()) pending.reject(error);
     this.#replan();
-    for (const resolve of this.#drainWaiters.splice(0)) resolve();
+    this.#drained.release();
   }
 
   /** Another process wrote first: takes over its entries, then checks the waiting ones again. */
@@ -395,6 +395,6 @@ export class TaskLog extends StoredLog {
     }
     for (const pending of waiting) this.#unstored.push(pending);
     this.#replan();
-    for (const resolve of this.#drainWaiters.splice(0)) resolve();
+    this.#drained.release();
   }
 }

@@ -1,5 +1,6 @@
 import type { PoolClient } from "pg";
 import { runNextTurn } from "../../core/event-loop.js";
+import { Waiters } from "../../core/waiters.js";
 import { appendRejection, checkRequest, conversationRejection, tooManyPushConfigs } from "../check.js";
 import { toLease } from "../head-rows.js";
 import {
@@ -79,7 +80,7 @@ export class Appends {
   #isPlanned = false;
   #isClosed = false;
   #observer: CommitObserver = () => {};
-  #idle: (() => void)[] = [];
+  readonly #idle = new Waiters();
   #commits = 0;
   #writes = 0;
 
@@ -117,7 +118,7 @@ export class Appends {
   /** Refuses later appends, and resolves when the earlier ones are answered. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (this.#lanes > 0 || this.#waiting.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#lanes > 0 || this.#waiting.length > 0) await this.#idle.wait();
   }
 
   /** Waiting appends depend on reads from the previous server. */
@@ -144,7 +145,7 @@ export class Appends {
         this.#lanes--;
         for (const { request } of batch) this.#tasks.delete(request.head.taskId);
         this.#start();
-        if (this.#lanes === 0 && this.#waiting.length === 0) for (const idle of this.#idle.splice(0)) idle();
+        if (this.#lanes === 0 && this.#waiting.length === 0) this.#idle.release();
       });
     }
   }
