@@ -39,9 +39,17 @@ export class Tracer {
     this.#tracer = api.trace.getTracer(SCOPE);
   }
 
+  /**
+   * Begins a span. A part of work whose span this process does not sample gets no span of its own: it carries the identity
+   * of that one.
+   */
   begin(name: string, { kind = "internal", attributes = {}, parent, link }: SpanOptions): TracedSpan {
     const { trace, ROOT_CONTEXT } = this.api;
     const context = parent ?? ROOT_CONTEXT;
+    const whole = trace.getSpan(context);
+    if (whole !== undefined && !whole.isRecording() && whole.spanContext().isRemote !== true) {
+      return new TracedSpan(this, whole, context);
+    }
     const linked = link && trace.getSpan(link)?.spanContext();
     const links = linked === undefined ? [] : [{ context: linked }];
     const span = this.#tracer.startSpan(name, { kind: spanKinds[kind], attributes, links }, context);
@@ -129,7 +137,8 @@ export class TracedSpan implements TraceHeaders {
 
   /** Runs code in the span's context, so that spans which it begins are children. */
   run<T>(code: () => T): T {
-    return this.tracer.api.context.with(this.context, code);
+    const { context } = this.tracer.api;
+    return context.active() === this.context ? code() : context.with(this.context, code);
   }
 
   /** Sets an attribute, unless its value is undefined or empty. */

@@ -33,11 +33,13 @@ async function serve(options: Partial<ServerOptions>): Promise<() => Promise<voi
 }
 
 /** Registers a tracer provider, as an SDK does. @returns the names of the spans that it begins */
-function registerSdk(): string[] {
+function registerSdk({ isSampled }: { readonly isSampled: boolean }): string[] {
   const names: string[] = [];
   const startSpan = (name: string): Span => {
     names.push(name);
-    return trace.wrapSpanContext({ traceId: "a".repeat(32), spanId: "b".repeat(16), traceFlags: 0 });
+    const traceFlags = isSampled ? 1 : 0;
+    const span = trace.wrapSpanContext({ traceId: "a".repeat(32), spanId: "b".repeat(16), traceFlags });
+    return Object.assign(span, { isRecording: () => isSampled });
   };
   trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan }) as unknown as Tracer });
   return names;
@@ -47,9 +49,16 @@ describe("a server with `telemetry: true`", () => {
   it("begins spans once an SDK has registered", async () => {
     const call = await serve({ telemetry: true });
     await call();
-    const names = registerSdk();
+    const names = registerSdk({ isSampled: true });
     await call();
     expect(names).toEqual(["SendMessage", "turn traced"]);
+  });
+
+  it("begins one span for a call that is not sampled", async () => {
+    const call = await serve({ telemetry: true });
+    const names = registerSdk({ isSampled: false });
+    await call();
+    expect(names).toEqual(["SendMessage"]);
   });
 });
 
