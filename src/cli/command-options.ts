@@ -23,7 +23,7 @@ export interface CommandOptions {
   readonly migrate: "auto" | "check";
   /**
    * Address of a NATS server through which servers with the same store announce changes to each other:
-   * `nats://user:password@host:4222?prefix=name` (docs/store-postgres.md). Default: through PostgreSQL.
+   * `nats://user:password@host:4222?prefix=name` (docs/signals.md). Default: through PostgreSQL.
    */
   readonly signals: string;
   /** Lets several servers use the file at the same time; all of them need this option. Default: off. */
