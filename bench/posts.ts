@@ -9,7 +9,6 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
 import { defaultLimits } from "../src/core/limits.js";
-import { silentLogger } from "../src/core/log.js";
 import { createPoster } from "../src/push/target/post.js";
 import { targetOf } from "../src/push/target/target-url.js";
 import { median } from "./harness/rates.js";
@@ -52,7 +51,7 @@ async function measure(callers: number, ms: number): Promise<void> {
   const url = new URL(`http://127.0.0.1:${port}/hook`);
   const agent = new Agent({ connections: callers });
   const limits = { ...defaultLimits, maxDeliveriesPerHost: callers };
-  const poster = createPoster({ allowHttp: true, ports: [port], allow: ["127.0.0.1"], limits, logger: silentLogger });
+  const poster = createPoster({ allowHttp: true, ports: [port], allow: ["127.0.0.1"], limits });
   const bare = async (): Promise<void> => {
     const { body: answer } = await request(url, { method: "POST", headers, body, dispatcher: agent });
     await answer.dump();

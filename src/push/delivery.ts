@@ -4,7 +4,6 @@ import type { Audit } from "../audit/audit.js";
 import { pause } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import { type LogCause, logFacts } from "../core/log-facts.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
 import { millisOf } from "../task/entry.js";
@@ -12,6 +11,7 @@ import type { Tracing } from "../telemetry/tracing.js";
 import type { PushDialectOf } from "../version/load.js";
 import type { PushDialect } from "../version/version.js";
 import { type AttemptRing, toAttempt } from "./attempt-history.js";
+import { DeliveryCause } from "./delivery-cause.js";
 import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host-limiter.js";
 import type { LeaseGuard } from "./lease-guard.js";
@@ -19,7 +19,7 @@ import { bodyOf, type HeaderParts, NotificationHeaders } from "./notification.js
 import type { Ending } from "./outcome.js";
 import { tracedPost } from "./post-span.js";
 import type { OpenedConfig } from "./secrets.js";
-import { attemptOf, type BufferSpace, causeOf, noteFailure, spaceOf } from "./sent.js";
+import { attemptOf, type BufferSpace, logFailure, noteFailure, spaceOf } from "./sent.js";
 import type { Breakable, Poster, PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 import type { PastFolds } from "./task-bodies.js";
@@ -88,7 +88,7 @@ const unsure: Ending = { kind: "later", ms: 1_000 };
 interface Asked {
   /** Start, by `performance.now()`. */
   readonly begin: number;
-  readonly entry: LogEntry;
+  readonly generation: number;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -103,6 +103,7 @@ export class Delivery {
   readonly key: PushConfigKey;
   /** See `nameOf`. */
   readonly name: string;
+  readonly cause: DeliveryCause;
   /** True once it has stopped and its outcome is being stored. */
   isOver = false;
   /** A claim of the same configuration, with changed contents, that starts after this delivery has ended. */
@@ -117,14 +118,14 @@ export class Delivery {
   readonly #headers: NotificationHeaders;
   readonly #config: TaskPushNotificationConfig;
   readonly #target: Target;
-  readonly #agent: string | undefined;
+  readonly #wanted: EventFilter;
   /** Undefined if notifications are in the service's own version. */
   readonly #tasks: TaskBodies | undefined;
   #claim: number;
   #position: number;
   #progressed = false;
-  /** The entry that was sent last. */
-  #sent: LogEntry | undefined;
+  /** The error of the last request, if it got no complete response. */
+  #error: Error | undefined;
   #epoch: number;
   #lost = false;
   /** Position of the last entry, as of the claim, until the log was read that far. */
@@ -148,7 +149,8 @@ export class Delivery {
     this.#config = opened.config;
     this.#tasks = opened.version === "" ? undefined : new TaskBodies(parts, claimed, opened.version, this.name);
     this.#target = target;
-    this.#agent = parts.agentName(claimed.tenant);
+    this.#wanted = opened.version === "" ? parts.wanted : parts.wantedWithTask;
+    this.cause = new DeliveryCause(parts, claimed, this.#wanted);
     this.#epoch = epoch;
   }
 
@@ -160,11 +162,6 @@ export class Delivery {
   /** Everything up to this position was delivered or needs no notification. */
   get position(): number {
     return this.#position;
-  }
-
-  /** Facts for log lines about the entry that was sent last. */
-  get cause(): LogCause {
-    return causeOf(this.#sent, this.key.taskId, this.#agent);
   }
 
   /** True if a notification was accepted since the claim. */
@@ -204,7 +201,6 @@ export class Delivery {
 
   async #deliver(isPressed: () => boolean): Promise<Ending> {
     const { pushes, shutdown } = this.#parts;
-    const wanted = this.#tasks === undefined ? this.#parts.wanted : this.#parts.wantedWithTask;
     const { taskId, tenant, owner } = this.claimed;
     const begin = performance.now();
     this.#savedAt = begin;
@@ -217,7 +213,8 @@ export class Delivery {
         // The last entry's position is stored with the outcome instead.
         this.#saveSoon();
         this.#tasks?.note(entry);
-        if (wanted(entry)) {
+        this.cause.note(entry);
+        if (this.#wanted(entry)) {
           const now = performance.now();
           if (now - begin > SLICE_MS && isPressed()) return { kind: "later", ms: 0 };
           const waitMs = this.host.pace(now);
@@ -289,7 +286,8 @@ export class Delivery {
     const begin = performance.now();
     const { signal } = life;
     this.#askedAt = begin;
-    this.#sent = entry;
+    this.#error = undefined;
+    this.cause.noteSent(entry);
     const send = (): Promise<PostOutcome> =>
       poster.post({
         target: this.#target,
@@ -299,25 +297,27 @@ export class Delivery {
         timeoutMs: limits.pushTimeoutMs,
         signal,
         isAllowed: signal && this.#isAllowed,
-        cause: this.cause,
+        noteError: this.#noteError,
       });
     const { generation, traceParent, turn } = entry;
     const trace = { traceParent, traceState: turn?.traceState ?? "" };
     const attempt = { trace, time: millisOf(entry.time), generation, target: this.#target, headers, send };
     const outcome = await tracedPost(this.#parts.tracing, this.claimed, attempt);
     this.#askedAt = undefined;
-    return this.#answered(outcome, { begin, entry, signal });
+    return this.#answered(outcome, { begin, generation, signal });
   }
 
   /** Called once connected. */
   readonly #isAllowed = (): boolean => this.#parts.life.isSure && !this.#lost;
 
-  #answered(outcome: PostOutcome, { begin, entry, signal }: Asked): Ending | undefined {
+  readonly #noteError = (error: Error): void => {
+    this.#error = error;
+  };
+
+  #answered(outcome: PostOutcome, { begin, generation, signal }: Asked): Promise<Ending> | Ending | undefined {
     const { count, life, shutdown, attempts } = this.#parts;
     const now = performance.now();
-    const { key } = this;
-    const { generation } = entry;
-    const made = attemptOf({ key, config: this.#config, outcome, generation, begin, now, byOperator: false });
+    const made = attemptOf({ key: this.key, config: this.#config, outcome, generation, begin, now, byOperator: false });
     if (outcome.kind === "accepted") {
       attempts.add(made);
       count(outcome, now - begin);
@@ -330,12 +330,17 @@ export class Delivery {
     if (outcome.kind === "failed" && shutdown.aborted) return { kind: "later", ms: 0 };
     if (outcome.kind === "failed" && (signal?.aborted || !life.isSure)) return unsure;
     count(outcome, now - begin);
-    const { failure, ...attempt } = toAttempt(made);
-    const facts = { ...this.key, ...logFacts(this.cause), host: this.#target.host, failure };
-    this.#parts.logger.debug(facts, "a push notification was not accepted");
     noteFailure(outcome, this.host, this.#parts.audit, now);
+    const { failure, ...attempt } = toAttempt(made);
     const { retryAfterMs = 0, gone } = outcome.kind === "refused" ? outcome : { gone: false };
-    return { kind: "failed", failure, retryAfterMs, gone, attempt };
+    return this.#logged({ kind: "failed", failure, retryAfterMs, gone, attempt });
+  }
+
+  /** Logs a failure by the request that caused it. */
+  async #logged(ending: Extract<Ending, { kind: "failed" }>): Promise<Ending> {
+    await this.cause.complete();
+    logFailure(this.#parts.logger, this, { host: this.#target.host, failure: ending.failure, error: this.#error });
+    return ending;
   }
 
   /**

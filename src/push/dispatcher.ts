@@ -2,7 +2,7 @@ import { silentAudit } from "../audit/audit.js";
 import { background, Semaphore, within } from "../core/async.js";
 import { share } from "../core/cancellation.js";
 import { withinHeap } from "../core/limits.js";
-import { type LogCause, logFacts } from "../core/log-facts.js";
+import { logFacts } from "../core/log-facts.js";
 import { TransientMap } from "../core/maps.js";
 import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey } from "../store/task-store.js";
@@ -11,6 +11,7 @@ import { Claimer, TROUBLE_MS } from "./claimer.js";
 import { MonotonicClock } from "./clock.js";
 import { CompletionQueue } from "./completion-queue.js";
 import { Delivery, type DeliveryParts, nameOf } from "./delivery.js";
+import { DeliveryCause } from "./delivery-cause.js";
 import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
 import { createEventFilter, createTaskFilter } from "./event-filter.js";
 import { type Admission, type Host, Hosts, ProbeBudget } from "./host-limiter.js";
@@ -251,8 +252,8 @@ export class Dispatcher {
         error instanceof MissingKeyError
           ? { kind: "later", at: this.#clock.now() + UNREADABLE_MS }
           : failed(claimed, { failure: sentenceOf(error) }, this.#judgement());
-      const { taskId, configId, claim, position, tenant } = claimed;
-      const cause = { taskId, agent: this.#parts.agentName(tenant) };
+      const { taskId, configId, claim, position } = claimed;
+      const cause = new DeliveryCause(this.#parts, claimed, this.#parts.wanted);
       void this.#settle({ key: { taskId, configId }, claim, position, cause }, outcome);
       return undefined;
     }
@@ -288,12 +289,13 @@ export class Dispatcher {
   }
 
   async #settle(
-    { key, claim, position, cause }: Omit<DeliveryProgress, "holder"> & { readonly cause: LogCause },
+    { key, claim, position, cause }: Omit<DeliveryProgress, "holder"> & { readonly cause: DeliveryCause },
     outcome: DeliveryOutcome,
   ): Promise<"more" | "over"> {
     const { holder } = this.#options.pushes;
-    if (outcome.kind === "dead") this.#noteGivenUp(key, outcome.failure, cause);
-    const settlement = await this.#completions.settle({ key, holder, claim, position, outcome });
+    const settling = this.#completions.settle({ key, holder, claim, position, outcome });
+    if (outcome.kind === "dead") await this.#noteGivenUp(key, outcome.failure, cause);
+    const settlement = await settling;
     // Polls found nothing before the outcome was stored, and may have scheduled the next one much later.
     if (outcome.kind !== "dead" && outcome.kind !== "done") this.#claimer.claimAt(outcome.at);
     this.#noteEnd();
@@ -365,10 +367,11 @@ export class Dispatcher {
     this.#options.metrics?.attempted(kind === "failed" && outcome.forbidden ? "forbidden" : kind, ms);
   }
 
-  #noteGivenUp(key: PushConfigKey, failure: string, cause: LogCause): void {
-    const facts = logFacts(cause);
+  async #noteGivenUp(key: PushConfigKey, failure: string, cause: DeliveryCause): Promise<void> {
     this.#count.givenUp++;
     this.#options.metrics?.deadLetters.add();
+    await cause.complete();
+    const facts = logFacts(cause);
     this.#options.audit?.record({
       event: "push.dead-lettered",
       target: `${key.taskId}/${key.configId}`,

@@ -1,5 +1,6 @@
 import { pause, within } from "../core/async.js";
 import { A2AError, invalid } from "../core/error.js";
+import type { LogCause } from "../core/log-facts.js";
 import type { PushConfigKey, StoredPushConfig, TaskHead } from "../store/task-store.js";
 import { countsAsGeneration } from "../task/entry.js";
 import { viewOf } from "../task/shared-view.js";
@@ -12,7 +13,7 @@ import type { Host, Hosts, ProbeBudget } from "./host-limiter.js";
 import { bodyOf, NotificationHeaders, testBodyOf } from "./notification.js";
 import { tracedPost } from "./post-span.js";
 import { MissingKeyError, type OpenedConfig } from "./secrets.js";
-import { attemptOf, noteFailure, spaceOf } from "./sent.js";
+import { attemptOf, failureOf, logFailure, noteFailure, spaceOf } from "./sent.js";
 import type { PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 import { TaskBodies } from "./task-bodies.js";
@@ -31,12 +32,15 @@ interface OperatorSendsParts<T> {
   readonly left: (host: Host<T>) => void;
 }
 
+/** Trace and id of an operator's call. */
+interface CallTrace extends TraceHeaders, Pick<LogCause, "requestId"> {}
+
 /** An event that an operator sends. */
 export interface OperatorEvent extends PushConfigKey {
   /** Generation of an event of the task; undefined for a test event. */
   readonly generation: number | undefined;
-  /** Trace of the operator's call. Default: none. */
-  readonly trace?: TraceHeaders;
+  /** Trace and id of the operator's call. Default: none. */
+  readonly trace?: CallTrace;
 }
 
 /** A stored configuration with its task. */
@@ -58,7 +62,7 @@ interface Notification {
 interface Destination {
   readonly target: Target;
   readonly host: Host<unknown>;
-  readonly trace: TraceHeaders;
+  readonly trace: CallTrace;
 }
 
 /** An operator's event that waits for a slot. */
@@ -206,9 +210,10 @@ export class OperatorSends<T> {
   }
 
   async #post(found: Found, notification: Notification, { target, host, trace }: Destination): Promise<Attempt> {
-    const { poster, limits, audit, shutdown, smallBytes, tracing, count, agentName } = this.#own.parts;
+    const { poster, limits, audit, logger, shutdown, smallBytes, tracing, count, agentName } = this.#own.parts;
     const { taskId } = found.key;
-    const cause = { traceParent: trace.traceParent, taskId, agent: agentName(found.head.tenant) };
+    const { requestId, traceParent } = trace;
+    const cause = { requestId, traceParent, taskId, agent: agentName(found.head.tenant) };
     const { body, headers, generation } = notification;
     const size = body.length > smallBytes ? body.length : 0;
     const space = spaceOf(this.#own.parts, host);
@@ -218,8 +223,12 @@ export class OperatorSends<T> {
       if (waitMs > 0) await pause(waitMs, shutdown, true);
       if (shutdown.aborted) throw new A2AError("UNAVAILABLE", "The server is shutting down.");
       const begin = performance.now();
+      let error: Error | undefined;
+      const noteError = (thrown: Error): void => {
+        error = thrown;
+      };
       const send = (): Promise<PostOutcome> =>
-        poster.post({ target, headers, body, timeoutMs: limits.pushTimeoutMs, signal: shutdown, cause });
+        poster.post({ target, headers, body, timeoutMs: limits.pushTimeoutMs, signal: shutdown, noteError });
       const claimed = { taskId, attempts: 0 };
       const outcome = await tracedPost(tracing, claimed, {
         trace,
@@ -234,6 +243,8 @@ export class OperatorSends<T> {
       if (outcome.kind === "accepted") host.succeeded(now - begin);
       else noteFailure(outcome, host, audit, now);
       const { key, opened } = found;
+      const failure = failureOf(outcome);
+      if (failure !== "") logFailure(logger, { key, cause }, { host: target.host, failure, error });
       const made = { key, config: opened.config, outcome, generation, begin, now, byOperator: true };
       return this.#remember(attemptOf(made));
     } finally {

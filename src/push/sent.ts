@@ -1,8 +1,8 @@
 import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Audit } from "../audit/audit.js";
 import type { Semaphore } from "../core/async.js";
-import type { LogCause } from "../core/log-facts.js";
+import type { Logger } from "../core/log.js";
+import { type LogCause, logFacts } from "../core/log-facts.js";
 import type { PushConfigKey } from "../store/task-store.js";
 import type { RawAttempt } from "./attempt-history.js";
 import type { Host } from "./host-limiter.js";
@@ -67,7 +67,21 @@ export function noteFailure(
   if (host.failed(now)) audit.record({ event: "push.circuit-opened", target: host.key });
 }
 
-/** Facts for log lines about the notification of an entry. Only the entry of a message has its request. */
-export function causeOf(entry: LogEntry | undefined, taskId: string, agent: string | undefined): LogCause {
-  return { requestId: entry?.turn?.requestId, traceParent: entry?.traceParent, taskId, agent };
+/** A failure of a notification. */
+interface NotAccepted {
+  readonly host: string;
+  /** The failure in a sentence for people. */
+  readonly failure: string;
+  /** The error of a request without a complete response. */
+  readonly error: Error | undefined;
+}
+
+/** Logs a notification that was not accepted. */
+export function logFailure(
+  logger: Logger,
+  { key, cause }: { readonly key: PushConfigKey; readonly cause: LogCause },
+  { host, failure, error }: NotAccepted,
+): void {
+  const facts = { ...key, ...logFacts(cause), host, failure, ...(error && { err: error }) };
+  logger.debug(facts, "a push notification was not accepted");
 }

@@ -37,13 +37,13 @@ interface DispatcherParts {
 
 /** Creates a dispatcher with its dependencies. A server imports this file only when it sends notifications. */
 export function createDispatcher({ options, ...parts }: DispatcherParts): Dispatcher {
-  const { limits, logger } = parts;
+  const { limits } = parts;
   const guard = new TargetGuard(options);
   const vault = new ConfigVault(options.encryptionKeys ?? []);
   return new Dispatcher({
     ...parts,
     events: options.events,
-    poster: createPoster({ ...options, limits, logger }),
+    poster: createPoster({ ...options, limits }),
     // Can be cached: the rules do not change.
     parse: memoized((url) => guard.parse(url)),
     open: (key, bytes) => vault.open(key, bytes),

@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { onTestFinished } from "vitest";
 import {
   ArtifactSchema,
@@ -106,7 +106,7 @@ export class Rig {
     this.dispatcher = new Dispatcher({
       store,
       pushes: this.pushes,
-      poster: createPoster({ ...target, limits: all, logger }),
+      poster: createPoster({ ...target, limits: all }),
       parse: (url) => guard.parse(url),
       open: (key, bytes) => vault.open(key, bytes),
       limits: all,
@@ -240,15 +240,23 @@ export class Log {
     return log;
   }
 
-  /** Appends events, all in one transaction; with a configuration for a URL, where that is given. */
-  async append(events: readonly Event[], url?: string): Promise<void> {
+  /**
+   * Appends events, all in one transaction; with a configuration for a URL, where that is given.
+   * @param more fields of each entry
+   */
+  async append(
+    events: readonly Event[],
+    url?: string,
+    more: MessageInitShape<typeof LogEntrySchema> = {},
+  ): Promise<void> {
     const { position: expected } = this.head;
     let { position, generation, state } = this.head;
     const entries = events.map((event) => {
       position++;
       if (event.case !== "message") generation++;
       if (event.case === "status") state = event.value.status?.state ?? state;
-      return encodeEntry(create(LogEntrySchema, { position, generation, time: timestampOf(Date.now()), event }));
+      const time = timestampOf(Date.now());
+      return encodeEntry(create(LogEntrySchema, { ...more, position, generation, time, event }));
     });
     this.head = { ...this.head, position, generation, state, statusTime: Date.now() };
     const { lease: _, ...row } = this.head;

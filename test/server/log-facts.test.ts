@@ -7,10 +7,16 @@ import {
   type AuditRecord,
   completed,
   createServer,
+  inputRequired,
   type Server,
   type ServerOptions,
+  working,
 } from "../../src/index.js";
+import { pushRetry } from "../../src/push/retry-delay.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { temporaryFile } from "../store/sqlite/files.js";
+import { setConstants } from "../support/constants.js";
 
 interface Line {
   readonly message: string;
@@ -20,9 +26,16 @@ interface Line {
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const traced = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, "x-request-id": "r-1" };
 
-/** An HTTP server that refuses every request with a status. */
-async function refusing(status: number): Promise<number> {
-  const server = createHttpServer((_, response) => void response.writeHead(status).end());
+/** An HTTP server that answers every request with a status. */
+const refusing = (status: number): Promise<number> => answering(() => status);
+
+/** @param statusOf returns the status of the answer to a body */
+async function answering(statusOf: (body: string) => number): Promise<number> {
+  const server = createHttpServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    response.writeHead(statusOf(body)).end();
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
@@ -39,9 +52,9 @@ async function serve(options: Partial<ServerOptions> & { readonly agent: Agent }
 }
 
 /** Sends a traced message and returns the id of its task. */
-async function send({ url }: Server, configuration: object): Promise<string> {
-  const headers = { "content-type": "application/json", "a2a-version": "1.0", ...traced };
-  const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text: "go" }] };
+async function send({ url }: Server, configuration: object, more: object = {}, requestId = "r-1"): Promise<string> {
+  const headers = { "content-type": "application/json", "a2a-version": "1.0", ...traced, "x-request-id": requestId };
+  const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text: "go" }], ...more };
   const body = JSON.stringify({ message, configuration });
   const answer = await fetch(`${url}/message:send`, { method: "POST", headers, body });
   const { task } = (await answer.json()) as { task: { id: string } };
@@ -69,6 +82,95 @@ it("names request, trace, task and agent of a notification that fails and is giv
   }
   const given = (): AuditRecord | undefined => records.find(({ event }) => event === "push.dead-lettered");
   await expect.poll(given).toMatchObject({ ...facts, target: `${taskId}/c-1` });
+});
+
+const notAccepted = (lines: Line[]): Record<string, unknown>[] =>
+  lines.filter(({ message }) => message === "a push notification was not accepted").map(({ facts }) => facts);
+
+it("names the request whose turn wrote the event of a notification, also after a retry and with messages waiting", async () => {
+  setConstants(pushRetry, { firstMs: 20 });
+  const answers = new Map([
+    ["still the first", [500]],
+    ["the second", [500, 410]],
+  ]);
+  const port = await answering((body) => {
+    const next = [...answers].find(([text]) => body.includes(text));
+    return next?.[1].shift() ?? 200;
+  });
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const [server, lines] = await serve({
+    agent: {
+      card: { name: "Pushing", description: "-", version: "1", skills: [] },
+      async *execute({ text }) {
+        if (text === "go") {
+          yield working("the first");
+          await opened;
+          yield working("still the first");
+        } else {
+          yield working("the second");
+          yield completed("done");
+        }
+      },
+    },
+    push: { allowHttp: true, ports: [port], allow: ["127.0.0.1"] },
+  });
+  const url = `http://127.0.0.1:${port}/hook`;
+  const taskId = await send(server, { returnImmediately: true, taskPushNotificationConfig: { id: "c-1", url } });
+  await send(server, { returnImmediately: true }, { taskId, parts: [{ text: "more" }] }, "r-2");
+  open();
+  const given = (): Line | undefined => lines.find(({ message }) => message === "push notifications were given up");
+  await expect.poll(given).toMatchObject({ facts: { requestId: "r-2", traceId, taskId, agent: "Pushing" } });
+  expect(notAccepted(lines)).toMatchObject([
+    { requestId: "r-1", failure: "the receiver answered 500" },
+    { requestId: "r-2", failure: "the receiver answered 500" },
+    { requestId: "r-2", failure: "the receiver answered 410" },
+  ]);
+});
+
+it("names the request of a later turn in another process", async () => {
+  setConstants(pushRetry, { firstMs: 20 });
+  const path = temporaryFile();
+  const port = await answering((body) => (body.includes("again") ? 500 : 200));
+  const options = {
+    agent: {
+      card: { name: "Pushing", description: "-", version: "1", skills: [] },
+      async *execute({ text }) {
+        yield inputRequired(text === "go" ? "ask" : "again");
+      },
+    } satisfies Agent,
+    push: { allowHttp: true, ports: [port], allow: ["127.0.0.1"] },
+  };
+  const [first, before] = await serve({ ...options, store: sqliteStore(path) });
+  const url = `http://127.0.0.1:${port}/hook`;
+  const taskId = await send(first, { taskPushNotificationConfig: { id: "c-1", url } });
+  await send(first, {}, { taskId, parts: [{ text: "more" }] }, "r-2");
+  await expect.poll(() => notAccepted(before)).not.toEqual([]);
+  await first.close({ graceMs: 0 });
+  const [, after] = await serve({ ...options, store: sqliteStore(path) });
+  await expect.poll(() => notAccepted(after)).not.toEqual([]);
+  for (const facts of [...notAccepted(before), ...notAccepted(after)]) {
+    expect(facts).toMatchObject({ requestId: "r-2", traceId, taskId, agent: "Pushing" });
+  }
+});
+
+it("names the request whose turn a cancel ended, if the notification of the cancel fails", async () => {
+  const port = await answering((body) => (body.includes("CANCELED") ? 410 : 200));
+  const [server, lines] = await serve({
+    agent: {
+      card: { name: "Pushing", description: "-", version: "1", skills: [] },
+      async *execute() {
+        yield inputRequired("ask");
+      },
+    },
+    push: { allowHttp: true, ports: [port], allow: ["127.0.0.1"] },
+  });
+  const url = `http://127.0.0.1:${port}/hook`;
+  const taskId = await send(server, { taskPushNotificationConfig: { id: "c-1", url } });
+  await fetch(`${server.url}/tasks/${taskId}:cancel`, { method: "POST", headers: { "a2a-version": "1.0" } });
+  await expect.poll(() => notAccepted(lines)).toMatchObject([{ requestId: "r-1", taskId, agent: "Pushing" }]);
 });
 
 it("names request, trace, task and agent of a delegation that fails, and the other agent as remote", async () => {

@@ -4,15 +4,7 @@ import { ConversationChangesSchema, type LogEntry } from "../../../gen/parley/lo
 import { defined } from "../../core/defined.js";
 import { A2AError, limitReached } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
-import type {
-  AppendRequest,
-  Fence,
-  IdempotencyKey,
-  Lease,
-  NewPushConfig,
-  TaskHead,
-  TaskRow,
-} from "../../store/task-store.js";
+import type { AppendRequest, IdempotencyKey, Lease, NewPushConfig, TaskHead, TaskRow } from "../../store/task-store.js";
 import { countsAsGeneration, type Draft, encodeEntry, placeDraft, stateAfter } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
 import { noteOrigin, type Origin } from "../../task/origin.js";
@@ -40,7 +32,7 @@ export interface AppendOptions extends Conditions {
    * The lease that the entry depends on, set for all output of an execution. Entries with the same lease share one
    * object.
    */
-  readonly fence?: Fence | undefined;
+  readonly fence?: Lease | undefined;
   /** The turn's changes to the state of its conversation, if any: those made so far are stored with the entry. */
   readonly state?: StateChanges | undefined;
 }
@@ -144,11 +136,12 @@ export class Unstored {
    * leases are never batched. The entries stay here until `drop`.
    * @param writer name of this process; entries without one name no origin
    * @param before origin of the last stored entry, if known
+   * @param turn position of the message whose turn entries without a lease end, if known
    */
-  next(fold: TaskFold, writer?: string, before?: Origin): Batch {
+  next(fold: TaskFold, writer?: string, before?: Origin, turn?: number): Batch {
     let { position, generation } = fold;
     let size = 0;
-    let fence: Fence | undefined;
+    let fence: Lease | undefined;
     const entries: LogEntry[] = [];
     const bytes: Uint8Array[] = [];
     let origin = before;
@@ -164,6 +157,7 @@ export class Unstored {
       if (countsAsGeneration(draft.event)) generation++;
       const entry = placeDraft(draft, ++position, generation);
       noteChanges(entry, pending);
+      noteTurn(entry, options.fence?.turn ?? turn);
       const next = writer === undefined ? origin : noteOrigin(entry, writer, attemptOf(options), origin);
       const encoded = encodeEntry(entry);
       size += encoded.length;
@@ -192,6 +186,13 @@ function noteChanges(entry: LogEntry, { options, changes }: Pending): void {
   entry.changes = create(ConversationChangesSchema, { turn: options.state.turn, count: changes });
 }
 
+/** Notes the turn of an event, unless the entry names it already. */
+function noteTurn(entry: LogEntry, turn: number | undefined): void {
+  const { case: kind } = entry.event;
+  if (turn === undefined || entry.answers !== 0 || (kind !== "status" && kind !== "artifact")) return;
+  entry.turnPosition = turn;
+}
+
 /** A lease whose turn has not started has an attempt below 1. */
 function attemptOf({ fence }: AppendOptions): number {
   return fence === undefined ? 0 : Math.max(0, runsOf(fence));
@@ -215,7 +216,7 @@ export function endsBurst({ event }: Draft): boolean {
 export function appendRequest(before: TaskHead, expected: number, { pending, entries, bytes }: Batch): AppendRequest {
   let { state, statusTime } = before;
   let lease: Lease | undefined;
-  let fence: Fence | undefined;
+  let fence: Lease | undefined;
   let position = expected;
   let time = statusTime;
   for (const { draft, options } of pending) {

@@ -71,6 +71,11 @@ export abstract class StoredLog {
     return this.#fold;
   }
 
+  /** Position of the message whose turn has the lease, or is the last one. */
+  protected get turn(): number | undefined {
+    return this.head.lease?.turn ?? this.#fold.messages.at(-1);
+  }
+
   /** The newest entries, for readers that keep up. */
   get tail(): Tail {
     return this.#tail;

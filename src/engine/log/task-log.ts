@@ -313,7 +313,7 @@ export class TaskLog extends StoredLog {
 
   async #append(): Promise<void> {
     if (this.isLost) throw lost(this.taskId);
-    const batch = this.#unstored.next(this.fold, this.hooks.writer, this.origin);
+    const batch = this.#unstored.next(this.fold, this.hooks.writer, this.origin, this.turn);
     const request = appendRequest(this.head, this.fold.position, batch);
     const changing = batch.pending.findLast(({ changes }) => changes !== undefined);
     const state = changing?.options.state;

@@ -2,8 +2,6 @@ import type { buildConnector as Connectors, Dispatcher } from "undici";
 import buildConnector from "undici/lib/core/connect.js";
 import { concat } from "../../core/bytes.js";
 import type { Limits } from "../../core/limits.js";
-import type { Logger } from "../../core/log.js";
-import { type LogCause, logFacts } from "../../core/log-facts.js";
 import { membersOf } from "../../core/members.js";
 import { socketFailure } from "../../core/socket-failure.js";
 import { type Connection, ConnectionPools, type Sending } from "../../outgoing/connections.js";
@@ -26,8 +24,8 @@ export interface PostRequest {
   readonly watch?: { request: Breakable | undefined };
   /** Called once connected, right before the request is written; false aborts it as failed. */
   readonly isAllowed?: (() => boolean) | undefined;
-  /** Facts for the log lines of a failure. */
-  readonly cause?: LogCause | undefined;
+  /** Receives the error of a request without a complete response, for the log: it may name the address. */
+  readonly noteError?: (error: Error) => void;
 }
 
 /** A request in progress. */
@@ -86,8 +84,8 @@ const MAX_INTERIM = 16;
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /** Creates a poster with a guard. */
-export function createPoster(options: TargetOptions & { readonly limits: Limits; readonly logger: Logger }): Poster {
-  const { limits, logger } = options;
+export function createPoster(options: TargetOptions & { readonly limits: Limits }): Poster {
+  const { limits } = options;
   const guard = new TargetGuard(options);
   const { idleMs, maxAgeMs } = pushConnection;
   const connections = new ConnectionPools({
@@ -104,7 +102,7 @@ export function createPoster(options: TargetOptions & { readonly limits: Limits;
     },
   });
   return {
-    post: (request) => new Promise((resolve) => new WebhookPost(request, logger, resolve).begin(connections)),
+    post: (request) => new Promise((resolve) => new WebhookPost(request, resolve).begin(connections)),
     close: () => connections.close(),
   };
 }
@@ -112,7 +110,6 @@ export function createPoster(options: TargetOptions & { readonly limits: Limits;
 /** One request and its answer, as undici reports it. */
 class WebhookPost implements Dispatcher.DispatchHandler, Breakable, Sending {
   readonly #request: PostRequest;
-  readonly #logger: Logger;
   readonly #resolve: (outcome: PostOutcome) => void;
   #timer: NodeJS.Timeout | undefined;
   #connection: Connection | undefined;
@@ -127,9 +124,8 @@ class WebhookPost implements Dispatcher.DispatchHandler, Breakable, Sending {
   /** The first `ANSWER_BYTES` of the body. */
   #begun: Uint8Array | undefined;
 
-  constructor(request: PostRequest, logger: Logger, resolve: (outcome: PostOutcome) => void) {
+  constructor(request: PostRequest, resolve: (outcome: PostOutcome) => void) {
     this.#request = request;
-    this.#logger = logger;
     this.#resolve = resolve;
   }
 
@@ -202,12 +198,7 @@ class WebhookPost implements Dispatcher.DispatchHandler, Breakable, Sending {
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
     if (this.isOver) return;
     const forbidden = error instanceof ForbiddenTarget;
-    // The address is only in the log, for the operator.
-    if (!forbidden)
-      this.#logger.debug(
-        { err: error, host: this.#request.target.host, ...logFacts(this.#request.cause ?? {}) },
-        "a push notification failed",
-      );
+    if (!forbidden) this.#request.noteError?.(error);
     this.#end({ kind: "failed", reason: reasonOf(error), forbidden, ...this.#answer });
   }
 

@@ -2,7 +2,6 @@ import { createServer, type Server as HttpServer, type RequestListener } from "n
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createNetServer, type Server, type Socket } from "node:net";
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
-import { silentLogger } from "../../../src/core/log.js";
 import type { TargetOptions } from "../../../src/push/options.js";
 import { createPoster, type Poster, type PostOutcome, type PostRequest } from "../../../src/push/target/post.js";
 import { targetOf } from "../../../src/push/target/target-url.js";
@@ -52,7 +51,7 @@ export class World {
 
   /** A poster, with options of its own and those of the test. */
   poster(options: TargetOptions, limits: Partial<Limits> = {}): Poster {
-    const poster = createPoster({ ...options, limits: { ...defaultLimits, ...limits }, logger: silentLogger });
+    const poster = createPoster({ ...options, limits: { ...defaultLimits, ...limits } });
     this.onEnd(() => poster.close());
     return poster;
   }
