@@ -38,7 +38,10 @@ export interface BindingOptions {
   readonly counted?: ((code: Reason | StatusName) => void) | undefined;
   /** Notified of calls with an unsupported or wrong version. */
   readonly mismatched?:
-    | ((from: Pick<HttpRequest, "peer" | "header">, mismatch: Omit<Mismatch, "address">) => void)
+    | ((
+        from: Pick<HttpRequest, "peer" | "header" | "requestId">,
+        mismatch: Omit<Mismatch, "address" | "cause">,
+      ) => void)
     | undefined;
 }
 

@@ -8,7 +8,7 @@ import type { BindingOptions } from "./binding.js";
 interface Unserved {
   readonly binding: string;
   readonly path: string;
-  readonly from: Pick<HttpRequest, "peer" | "header">;
+  readonly from: Pick<HttpRequest, "peer" | "header" | "requestId">;
 }
 
 /** Returns and logs the error for a path of a disabled version's service. Undefined for every other path. */

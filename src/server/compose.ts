@@ -3,6 +3,7 @@ import type { BindingOptions } from "../binding/binding.js";
 import { CardSigner } from "../card/signing/kept-signatures.js";
 import type { Call } from "../core/call.js";
 import { defined } from "../core/defined.js";
+import { requestFacts } from "../core/log-facts.js";
 import { RemoteCalls } from "../delegation/calls.js";
 import type { RemoteAgentRegistry } from "../delegation/options.js";
 import { createEngine, type Engine } from "../engine/engine.js";
@@ -82,7 +83,7 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
   const invoke = chain([proxies.intercept, ...logging, lifecycle.afterStart], serve);
   const arrivals = new Arrivals({ limits, isProxy: settings.trust });
   const mismatched: BindingOptions["mismatched"] = (from, mismatch) =>
-    mismatches.note({ ...mismatch, address: proxies.addressOf(from) });
+    mismatches.note({ ...mismatch, address: proxies.addressOf(from), cause: requestFacts(from) });
   const forAll = { versions, invoke, limits, arrivals, logger, streamErrorsAsEvents: settings.streamErrorsAsEvents };
   if (metrics !== undefined) watchParts(metrics, { engine, store, push: push?.control, lifecycle });
   const counted: BindingOptions["counted"] = metrics && ((code) => metrics.requestRefused("grpc", code));

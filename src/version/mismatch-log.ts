@@ -1,4 +1,5 @@
 import type { Logger } from "../core/log.js";
+import type { LogFacts } from "../core/log-facts.js";
 
 /** A call that failed because of the version that it names or uses. */
 export interface Mismatch {
@@ -9,6 +10,8 @@ export interface Mismatch {
   readonly version: string | undefined;
   readonly address: string;
   readonly why: string;
+  /** The request and its trace. */
+  readonly cause: LogFacts;
 }
 
 /** Period over which lines are counted, in milliseconds. */
@@ -36,7 +39,7 @@ export class MismatchLog {
     this.#now = now;
   }
 
-  note({ binding, asked, version, address, why }: Mismatch): void {
+  note({ binding, asked, version, address, why, cause }: Mismatch): void {
     const now = this.#now();
     if (this.#lines === 0 || now - this.#began >= WINDOW_MS) {
       this.#began = now;
@@ -50,6 +53,6 @@ export class MismatchLog {
     const facts = { binding, asked: asked.slice(0, MAX_SHOWN), version: version?.slice(0, MAX_SHOWN), peer: address };
     const more = this.#left === 0 ? {} : { notLogged: this.#left };
     this.#left = 0;
-    this.#logger.warn({ ...facts, ...more }, `A call's version does not fit: ${why}`);
+    this.#logger.warn({ ...facts, ...cause, ...more }, `A call's version does not fit: ${why}`);
   }
 }

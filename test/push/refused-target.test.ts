@@ -36,10 +36,11 @@ it("a target that is refused is in the log with the rule, without its path, whic
     await send("http://127.0.0.1:1/"),
   ];
   const message = "push notifications must not go there";
+  const cause = { requestId: expect.any(String), agent: "Done" };
   expect(lines.filter(([, said]) => said === message)).toEqual([
-    [{ target: "http://localhost:8090", why: "the host has a name of inner networks" }, message],
-    [{ target: "http://10.0.0.1:8090", why: expect.stringContaining("must not be reached (") }, message],
-    [{ target: "http://127.0.0.1:1", why: expect.stringContaining("port") }, message],
+    [{ target: "http://localhost:8090", why: "the host has a name of inner networks", ...cause }, message],
+    [{ target: "http://10.0.0.1:8090", why: expect.stringContaining("must not be reached ("), ...cause }, message],
+    [{ target: "http://127.0.0.1:1", why: expect.stringContaining("port"), ...cause }, message],
   ]);
   for (const answer of refused) expect(answer).not.toMatch(/inner networks|private/);
 });

@@ -145,19 +145,20 @@ describe("another version of the protocol, registered beside 1.0", () => {
     await send(served, { body: call("toy/talk", { text: "hi" }), version: "1.0" });
     await send(served, { path: "/toy.v0.Toy/Talk", version: "1.0", body: { text: "hi" } });
     const why = (text: string): string => `A call's version does not fit: ${text}`;
+    const cause = { requestId: expect.any(String) };
     expect(lines).toEqual([
       [
-        { binding: "jsonrpc", asked: "SendMessage", version: "7.1", peer: expect.any(String) },
+        { binding: "jsonrpc", asked: "SendMessage", version: "7.1", peer: expect.any(String), ...cause },
         why("A2A version 7.1 is not supported; supported: 1.0, 0.9."),
       ],
       [
-        { binding: "jsonrpc", asked: "toy/talk", version: "1.0", peer: expect.any(String) },
+        { binding: "jsonrpc", asked: "toy/talk", version: "1.0", peer: expect.any(String), ...cause },
         why(
           'Method not found: "toy/talk" is a method of A2A 0.9, and the call names version 1.0 (header A2A-Version).',
         ),
       ],
       [
-        { binding: "connect", asked: "SendMessage", version: "1.0", peer: expect.any(String) },
+        { binding: "connect", asked: "SendMessage", version: "1.0", peer: expect.any(String), ...cause },
         why("The call names A2A version 1.0, but uses a method or path of 0.9."),
       ],
     ]);

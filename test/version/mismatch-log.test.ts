@@ -10,7 +10,9 @@ describe("MismatchLog", () => {
     const lines: object[] = [];
     let now = 0;
     const log = new MismatchLog({ ...silentLogger, warn: (facts) => void lines.push(facts) }, () => now);
-    const note = (asked: string) => log.note({ binding: "rest", asked, version: undefined, address: "::1", why: "." });
+    const cause = { requestId: "r-1" };
+    const note = (asked: string) =>
+      log.note({ binding: "rest", asked, version: undefined, address: "::1", why: ".", cause });
     for (let i = 0; i < 5; i++) note("x".repeat(500));
     now = 59_999;
     note("y");
@@ -19,8 +21,8 @@ describe("MismatchLog", () => {
     note("z");
     note("z");
     expect(lines.slice(2)).toEqual([
-      { binding: "rest", asked: "z", version: undefined, peer: "::1", notLogged: 4 },
-      { binding: "rest", asked: "z", version: undefined, peer: "::1" },
+      { binding: "rest", asked: "z", version: undefined, peer: "::1", requestId: "r-1", notLogged: 4 },
+      { binding: "rest", asked: "z", version: undefined, peer: "::1", requestId: "r-1" },
     ]);
     expect((lines[0] as { asked: string }).asked).toHaveLength(64);
   });

@@ -262,7 +262,10 @@ describe("a call whose version does not fit has one answer that says why, and on
     expect(answer).toEqual({ code, text: expect.stringMatching(text) });
     expect(lines).toEqual([
       {
-        facts: { binding: expect.any(String), asked: expect.stringMatching(/./), version, peer: "127.0.0.1" },
+        facts: {
+          ...{ binding: expect.any(String), asked: expect.stringMatching(/./), version, peer: "127.0.0.1" },
+          requestId: expect.any(String),
+        },
         text: expect.stringMatching(text),
       },
     ]);

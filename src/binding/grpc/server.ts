@@ -39,7 +39,9 @@ export interface GrpcServerOptions extends PortOptions {
   /** Counts requests that are rejected before they become calls. Undefined without metrics. */
   readonly counted?: ((code: Reason | StatusName) => void) | undefined;
   /** Returns a more specific error for an unknown path, such as one of a disabled version, or undefined. */
-  readonly unserved?: ((path: string, from: Pick<HttpRequest, "header" | "peer">) => A2AError | undefined) | undefined;
+  readonly unserved?:
+    | ((path: string, from: Pick<HttpRequest, "header" | "peer" | "requestId">) => A2AError | undefined)
+    | undefined;
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
   /** Health and reflection, if shared with another port. Default: created for this port. */
@@ -158,7 +160,7 @@ class Calls {
       const found = this.#methods.get(headers[":path"] ?? "");
       const method = found instanceof SharedPath ? found.of(headers[VERSION_PARAMETER]) : found;
       const exchange = new GrpcExchange({ stream, headers, rawHeaders, peer, impliedVersion: method?.version ?? "" });
-      if (method === undefined) return this.#reject(exchange, this.#unknown(headers, peer));
+      if (method === undefined) return this.#reject(exchange, this.#unknown(headers, exchange));
       if (headers[ENCODING] !== undefined && !isKnownEncoding(String(headers[ENCODING]))) {
         return this.#reject(exchange, unknownEncoding());
       }
@@ -176,10 +178,9 @@ class Calls {
     exchange.fail(status);
   }
 
-  #unknown(headers: IncomingHttpHeaders, peer: Peer): GrpcStatus {
+  #unknown(headers: IncomingHttpHeaders, exchange: GrpcExchange): GrpcStatus {
     const path = headers[":path"] ?? "";
-    const header = (name: string): string | undefined => headers[name]?.toString();
-    const error = this.#unserved?.(path, { peer, header });
+    const error = this.#unserved?.(path, exchange);
     return error === undefined ? unknownMethod(path) : statusOf(error);
   }
 }

@@ -1,3 +1,4 @@
+import { logFacts } from "../../core/log-facts.js";
 import { messageIn } from "../../core/members.js";
 import type { MismatchLog } from "../../version/mismatch-log.js";
 import type { Versions } from "../../version/versions.js";
@@ -21,9 +22,10 @@ export function version(
     try {
       call.version = versions.versionOf(asked ?? (strict ? "" : undefined), call.impliedVersion);
     } catch (error) {
-      const { binding, peer } = call;
+      const { binding, peer, requestId, traceParent, agent } = call;
+      const cause = logFacts({ requestId, traceParent, agent });
       const why = messageIn(error);
-      mismatches?.note({ binding, asked: method.name, version: asked, address: peer.address, why });
+      mismatches?.note({ binding, asked: method.name, version: asked, address: peer.address, why, cause });
       throw error;
     }
     return next(invocation);

@@ -8,7 +8,7 @@ import { forAudit } from "../../audit/audit.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
-import { logFacts } from "../../core/log-facts.js";
+import { CauseLogger, logFacts } from "../../core/log-facts.js";
 import { parseUrl } from "../../core/net.js";
 import type { AcceptedConfig, PushConfigurations } from "../../push/configurations.js";
 import type { PushConfigKey } from "../../store/task-store.js";
@@ -41,7 +41,7 @@ export function pushOperations({
       const accepted = await acceptConfig(push, request, {
         field: "url",
         version: otherVersion(options, call),
-        logger: options.logger,
+        logger: new CauseLogger(options.logger, call),
       });
       await engine.pushConfigs.put(scopeOf(call), storedId, accepted.storedFor(storedId));
       recordConfig(options, context, "push.config-stored", { taskId, configId: accepted.configIdFor(taskId) });
@@ -99,7 +99,7 @@ export async function configOfSend(
   }
   const { call } = context;
   const version = otherVersion(options, call);
-  const { logger } = options;
+  const logger = new CauseLogger(options.logger, call);
   return acceptConfig(push, config, { field: `${place}url`, version, logger, namedByTask: call.namesConfigByTask });
 }
 
