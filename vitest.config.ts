@@ -31,7 +31,7 @@ const long = [
   "push/{many-configurations,sharing}",
   "signals/postgres",
   "store/copy/copy",
-  "store/{sqlite/backup,sqlite/contract-{process,shared},postgres/contract,postgres/counts,postgres/migrate,postgres/outage,postgres/failover}",
+  "store/{sqlite/backup,sqlite/contract-{process,shared},postgres/contract,postgres/counts,postgres/migrate,postgres/outage,postgres/failover,postgres/server}",
 ].map((name) => `test/${name}.test.ts`);
 
 /** Files that take long, and mostly wait. */

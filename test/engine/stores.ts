@@ -4,6 +4,7 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { postgresStore } from "../../src/store/postgres/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { EmptyDatabases } from "../store/postgres/empty-databases.js";
 import { thePostgres } from "../store/postgres/server.js";
 import { temporaryFile } from "../store/sqlite/files.js";
 import { seeded, slowStore } from "../support/slow-store.js";
@@ -24,9 +25,13 @@ const seed = Number(process.env.PARLEY_STORE_SEED ?? Math.floor(Math.random() * 
 export const isSlow: boolean = lanes.parleyTestLane !== undefined;
 
 const opened: TaskStore[] = [];
+/** On PostgreSQL alone. */
+let databases: EmptyDatabases | undefined;
+
 /** After each test, before its files are removed. Engines that a test leaves behind meet a closed store. */
 afterEach(async () => {
   for (const store of opened.splice(0)) await store.close();
+  await databases?.drop();
 });
 
 /** Every test begins the row of delays anew, so that one alone can be repeated. */
@@ -59,16 +64,15 @@ function behindOf(lane: Lane | undefined, count: number, shared: boolean): TaskS
   return lane?.behind === "SQLite" ? sqliteStores(count, shared) : memoryStores(count, shared);
 }
 
-/** Stores of one schema, which are opened while they are already used. */
+/** Stores of one database, which are opened while they are already used. */
 function postgresStores(count: number): TaskStore[] {
-  const server = thePostgres();
-  const schema = `s${++schemas}`;
-  return Array.from({ length: count }, () =>
-    kept(opening(postgresStore({ url: server.url, schema, require: "none", connections: 5 }))),
-  );
+  databases ??= new EmptyDatabases(thePostgres());
+  const { schema } = databases;
+  const made = databases.make();
+  const open = async (): Promise<TaskStore> =>
+    postgresStore({ url: await made, schema, require: "none", connections: 5 });
+  return Array.from({ length: count }, () => kept(opening(open())));
 }
-
-let schemas = 0;
 
 /** A store whose calls wait until it is open. */
 function opening(store: Promise<TaskStore>): TaskStore {

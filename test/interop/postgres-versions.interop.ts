@@ -3,6 +3,7 @@ import * as vitest from "vitest";
 import { storeContract } from "../../contract/index.js";
 import { postgresStore } from "../../src/store/postgres/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { EmptyDatabases } from "../store/postgres/empty-databases.js";
 import { PostgresServer } from "../store/postgres/server.js";
 import { type LaterVersion, programsOf } from "./support/postgres-versions.js";
 
@@ -30,22 +31,24 @@ function every(nth: number): typeof vitest {
 for (const version of [16, 17, 18] satisfies LaterVersion[]) {
   vitest.describe(`PostgreSQL ${version}`, () => {
     let server: PostgresServer;
+    let databases: EmptyDatabases;
     let remove = (): void => {};
     vitest.beforeAll(async () => {
       const programs = await programsOf(version);
       remove = programs.remove;
       server = new PostgresServer(programs.bin, { fsync: "off" });
+      databases = new EmptyDatabases(server);
     });
+    vitest.afterEach(() => databases.drop());
     vitest.afterAll(() => {
       server?.end();
       remove();
     });
 
-    const schemas = new WeakMap<TaskStore, string>();
-    let count = 0;
-    const open = async (schema: string): Promise<TaskStore> => {
-      const store = await postgresStore({ url: server.url, schema, require: "none", timeoutMs: 30_000 });
-      schemas.set(store, schema);
+    const urls = new WeakMap<TaskStore, string>();
+    const open = async (url: string): Promise<TaskStore> => {
+      const store = await postgresStore({ url, schema: databases.schema, require: "none", timeoutMs: 30_000 });
+      urls.set(store, url);
       return store;
     };
 
@@ -57,8 +60,8 @@ for (const version of [16, 17, 18] satisfies LaterVersion[]) {
 
     storeContract({
       name: "postgresStore",
-      open: () => open(`s${++count}`),
-      durable: { reopen: (closed) => open(schemas.get(closed) ?? "") },
+      open: async () => open(await databases.make()),
+      durable: { reopen: (closed) => open(urls.get(closed) ?? "") },
       suite: isAll || version === 18 ? vitest : every(3),
       fc,
     });

@@ -3,6 +3,7 @@ import * as vitest from "vitest";
 import { storeContract } from "../../../contract/index.js";
 import { postgresStore } from "../../../src/store/postgres/index.js";
 import type { TaskStore } from "../../../src/store/task-store.js";
+import { EmptyDatabases } from "./empty-databases.js";
 import { PostgresServer, programs } from "./server.js";
 
 /** Some of the tests send thousands of statements. */
@@ -14,19 +15,20 @@ if (bin === undefined) vitest.it.skip("needs a PostgreSQL server (Debian: apt-ge
 else {
   const server = new PostgresServer(bin, { fsync: "off" });
   vitest.afterAll(() => server.end());
+  const databases = new EmptyDatabases(server);
+  vitest.afterEach(() => databases.drop());
 
-  const schemas = new WeakMap<TaskStore, string>();
-  let count = 0;
-  const open = async (schema: string): Promise<TaskStore> => {
-    const store = await postgresStore({ url: server.url, schema, require: "none", timeoutMs: 30_000 });
-    schemas.set(store, schema);
+  const urls = new WeakMap<TaskStore, string>();
+  const open = async (url: string): Promise<TaskStore> => {
+    const store = await postgresStore({ url, schema: databases.schema, require: "none", timeoutMs: 30_000 });
+    urls.set(store, url);
     return store;
   };
 
   storeContract({
     name: "postgresStore",
-    open: () => open(`s${++count}`),
-    durable: { reopen: (closed) => open(schemas.get(closed) ?? "") },
+    open: async () => open(await databases.make()),
+    durable: { reopen: (closed) => open(urls.get(closed) ?? "") },
     suite: vitest,
     fc,
   });
