@@ -5,9 +5,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it, vi } from "vitest";
 import { openWorld, tokens } from "../admin/world.js";
 import { ask, logIn, own, sessionOf, tokenIn } from "../console/world.js";
+import { bundle, bundlesVariable } from "../support/writer-thread.js";
 import { type Run, watch, workplaces } from "./cli.js";
 
-/** `parley console` as a process, from its source: the web app of the tests stands for the built one. */
+/** `parley console` as a process, compiled for the tests: the web app of the tests stands for the built one. */
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -15,13 +16,13 @@ const place = workplaces();
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 function start(args: readonly string[], env: Record<string, string> = {}): Run {
-  const loaders = ["tsx", at("test/fixtures/console/preload.ts")].flatMap((each) => ["--import", each]);
   const files = { PARLEY_TEST_CONSOLE: at("test/fixtures/console"), XDG_CONFIG_HOME: place.path };
+  const main = fileURLToPath(bundle("tree/src/cli/main.js"));
   return place.keep(
     watch(
-      spawn(process.execPath, [...loaders, at("src/cli/main.ts"), "console", ...args], {
+      spawn(process.execPath, ["--import", at("test/fixtures/console/preload.mjs"), main, "console", ...args], {
         cwd: at(""),
-        env: { PATH: process.env.PATH ?? "", ...files, ...env },
+        env: { PATH: process.env.PATH ?? "", [bundlesVariable]: bundle("").href, ...files, ...env },
       }),
     ),
   );
