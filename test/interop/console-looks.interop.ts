@@ -112,7 +112,7 @@ describe.each(sizes)("the console at $width pixels", (viewport) => {
       const link = linkOf(server);
       url = link.replace(/#.*/, "");
       await page.goto(link);
-      await page.waitForSelector("main h1");
+      await page.waitForSelector("#main h1");
       await fillReceiver(page);
     });
     afterAll(async () => {

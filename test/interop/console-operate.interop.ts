@@ -398,7 +398,7 @@ describe.each(["light", "dark"] as const)("the pages of operators at 360 px, %s"
     const narrow = await opened.openAs("write", { viewport: { width: 360, height: 740 }, colorScheme });
     for (const path of paths) {
       await narrow.goto(new URL(`operate/${path}`, opened.url).href);
-      await narrow.locator("main h1").waitFor();
+      await narrow.locator("#main h1").waitFor();
       await narrow.locator("main [aria-label=Loading]").first().waitFor({ state: "detached" });
       expect(await narrow.evaluate("document.documentElement.scrollWidth <= innerWidth"), path).toBe(true);
       expect(await axeFindings(narrow), path).toEqual([]);

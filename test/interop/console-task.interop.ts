@@ -65,7 +65,7 @@ describe("the timeline of a task", () => {
     await server.kill();
     const next = await home.start();
     await page.goto(linkOf(next));
-    await page.waitForSelector("main h1");
+    await page.waitForSelector("#main h1");
     await page.goto(new URL(`operate/tasks/${id}`, linkOf(next).replace(/#.*/, "")).href);
     await page.getByRole("button", { name: /^Attempt 2, after a crash, by / }).waitFor();
   });
@@ -203,7 +203,7 @@ describe("actions on a task's page", () => {
     await server.kill();
     const next = await home.start();
     await page.goto(linkOf(next));
-    await page.waitForSelector("main h1");
+    await page.waitForSelector("#main h1");
     await page.goto(new URL(`operate/tasks/${id}?tab=log`, linkOf(next).replace(/#.*/, "")).href);
     await page.getByText("The stored log of this task is damaged.").waitFor();
     await page.getByRole("row").last().getByText("do not decode").waitFor();
