@@ -1,6 +1,6 @@
 /**
  * A wall clock that never goes back: retry times are stored as wall-clock times, and a clock set back by hours would
- * postpone them by hours. A clock that ran ahead stays ahead until the process ends.
+ * postpone them by hours. A clock that ran ahead stays ahead until the process ends, so nothing is aged by it.
  */
 export class MonotonicClock {
   readonly #wall: () => number;

@@ -48,6 +48,8 @@ export const outgoingPushes: { readonly maxBytes: number } = { maxBytes: withinH
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
+  /** Time of day, in milliseconds since the epoch. */
+  readonly #today: () => number;
   readonly #clock: MonotonicClock;
   readonly #hosts: Hosts<Delivery>;
   readonly #probes: ProbeBudget;
@@ -70,7 +72,8 @@ export class Dispatcher {
     const { store, pushes, poster, signer, limits, headers = {}, nativeHeaders = {}, audit = silentAudit } = options;
     this.#options = options;
     share(this.#shutdown.signal);
-    this.#clock = new MonotonicClock(options.now ?? Date.now);
+    this.#today = options.now ?? Date.now;
+    this.#clock = new MonotonicClock(this.#today);
     this.#hosts = new Hosts(limits);
     this.#probes = new ProbeBudget(limits.maxDeliveries);
     this.#life = new LeaseGuard(pushes, store.shared);
@@ -342,10 +345,10 @@ export class Dispatcher {
   #putOff(delivery: Delivery, offMs: number): void {
     const { host, claimed, progressed } = delivery;
     delivery.isOver = true;
-    const now = this.#clock.now();
-    const hostFailingSince = host.failingSince && now - (performance.now() - host.failingSince);
+    const judgement = this.#judgement();
+    const hostFailingSince = host.failingSince && judgement.today - (performance.now() - host.failingSince);
     const before = progressed ? { failingSince: undefined } : claimed;
-    void this.#end(delivery, putOff(before, { offMs, hostFailingSince }, this.#judgement()));
+    void this.#end(delivery, putOff(before, { offMs, hostFailingSince }, judgement));
   }
 
   #unreadable(delivery: Delivery, error: unknown): Ending {
@@ -357,7 +360,7 @@ export class Dispatcher {
 
   #judgement(): Judgement {
     const { limits, pushes } = this.#options;
-    return { limits, now: this.#clock.now(), isSteady: () => pushes.isSteady() };
+    return { limits, now: this.#clock.now(), today: this.#today(), isSteady: () => pushes.isSteady() };
   }
 
   #counted(outcome: PostOutcome, ms: number): void {

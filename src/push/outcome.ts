@@ -8,9 +8,11 @@ export const UNREADABLE_MS = 300_000;
 /** Parameters of an outcome. */
 export interface Judgement {
   readonly limits: Pick<Limits, "maxPushRetryMs" | "maxPushAgeMs">;
-  /** Milliseconds since the epoch. */
+  /** Time by the clock of due times, in milliseconds since the epoch. */
   readonly now: number;
-  /** True if ages by that clock are reliable. */
+  /** Time of day, in milliseconds since the epoch. Ages are computed by it: the clock of due times may run ahead. */
+  readonly today: number;
+  /** True if ages by the time of day are reliable. */
   readonly isSteady: () => boolean;
 }
 
@@ -63,10 +65,12 @@ interface Failure {
 export function failed(
   { attempts, failingSince }: Pick<ClaimedDelivery, "attempts" | "failingSince">,
   { failure, retryAfterMs = 0, gone = false, attempt }: Failure,
-  { limits, now, isSteady }: Judgement,
+  { limits, now, today, isSteady }: Judgement,
 ): DeliveryOutcome {
-  const since = begun(failingSince, now);
-  if (gone || (now - since >= limits.maxPushAgeMs && isSteady())) return { kind: "dead", at: now, failure, attempt };
+  const since = begun(failingSince, today);
+  if (gone || (today - since >= limits.maxPushAgeMs && isSteady())) {
+    return { kind: "dead", at: today, failure, attempt };
+  }
   const at = Math.ceil(now + retryDelayMs(attempts, limits, retryAfterMs));
   return { kind: "retry", at, failure, failingSince: since, attempt };
 }
@@ -75,25 +79,25 @@ export function failed(
  * Stored outcome of a delivery whose host is busy or failing: postponed without counting an attempt. It still ages if
  * the host fails, and may be given up.
  *
- * @param hostFailingSince time of the host's first failure, in milliseconds since the epoch
+ * @param hostFailingSince time of day of the host's first failure, in milliseconds since the epoch
  */
 export function putOff(
   { failingSince }: Pick<ClaimedDelivery, "failingSince">,
   { offMs, hostFailingSince }: { readonly offMs: number; readonly hostFailingSince: number | undefined },
-  { limits, now, isSteady }: Judgement,
+  { limits, now, today, isSteady }: Judgement,
 ): DeliveryOutcome {
   const at = Math.ceil(now + offMs);
   if (hostFailingSince === undefined) return { kind: "later", at };
-  const since = begun(failingSince ?? hostFailingSince, now);
+  const since = begun(failingSince ?? hostFailingSince, today);
   const failure = "the host has not answered others either";
-  if (now - since >= limits.maxPushAgeMs && isSteady()) return { kind: "dead", at: now, failure };
+  if (today - since >= limits.maxPushAgeMs && isSteady()) return { kind: "dead", at: today, failure };
   return { kind: "later", at, failingSince: since, failure };
 }
 
 /**
- * Start of the failures in whole milliseconds, as stores have it. At most now: a clock that ran ahead may have stored a
+ * Start of the failures in whole milliseconds, as stores have it. At most today: a clock that ran ahead may have stored a
  * future time, which would never age.
  */
-function begun(failingSince: number | undefined, now: number): number {
-  return Math.floor(Math.min(failingSince ?? now, now));
+function begun(failingSince: number | undefined, today: number): number {
+  return Math.floor(Math.min(failingSince ?? today, today));
 }

@@ -92,6 +92,21 @@ describe("a configuration that fails", () => {
     await expect.poll(() => one.control.deadLetters(), patience).toHaveLength(1);
   });
 
+  it("is not given up by a clock that was ahead for a moment", async () => {
+    receiver.answer = refuse(500);
+    let aheadMs = 0;
+    const one = await rig({ limits: { maxPushAgeMs: 60_000 }, now: () => Date.now() + aheadMs, pollMs: 20 }).start();
+    await Log.create(store, [receiver.url("/a")]);
+    one.news();
+    await expect.poll(() => receiver.hits.length, patience).toBeGreaterThan(1);
+    aheadMs = 30 * 3_600_000;
+    await expect.poll(() => one.dispatcher.now() > Date.now() + 60_000, patience).toBe(true);
+    aheadMs = 0;
+    const before = receiver.hits.length;
+    await expect.poll(() => receiver.hits.length, patience).toBeGreaterThan(before + 2);
+    expect(await one.control.deadLetters()).toEqual([]);
+  });
+
   it("begins anew after progress: what failed before is over", async () => {
     let fails = true;
     receiver.answer = (hit, response, request) => {
