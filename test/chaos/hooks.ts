@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { stateIn, TERMINAL } from "./marks.js";
@@ -18,6 +18,8 @@ export class Hooks {
   /** Webhooks that are to hear of an end, and have not. */
   readonly #open: Set<string> = new Set();
   readonly #ended: Set<string> = new Set();
+  /** Addresses of the senders. A socket that has closed no longer tells it. */
+  readonly #senders: WeakMap<Socket, string> = new WeakMap();
 
   private constructor(server: Server, host: string, { chance, book, leaseMs }: Tools) {
     this.#server = server;
@@ -26,6 +28,7 @@ export class Hooks {
     this.#chance = chance;
     this.#leaseMs = leaseMs;
     this.port = (server.address() as AddressInfo).port;
+    server.on("connection", (socket) => this.#senders.set(socket, socket.remoteAddress ?? ""));
     server.on("request", (request, response) => void this.#take(request, response).catch(() => {}));
   }
 
@@ -60,6 +63,7 @@ export class Hooks {
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const begun = now();
+    const from = this.#senders.get(request.socket) ?? "";
     let text = "";
     request.setEncoding("utf8");
     let note: (status: number) => void = () => {};
@@ -69,9 +73,8 @@ export class Hooks {
     const hook = decodeURIComponent((request.url ?? "").slice(1));
     const body = JSON.parse(text) as JsonObject;
     note = (status) => {
-      const { headers, socket } = request;
+      const { headers } = request;
       const [id, generation] = [String(headers["webhook-id"]), Number(headers["parley-generation"])];
-      const from = socket.remoteAddress ?? "";
       this.#book.note({ kind: "notified", hook, id, generation, begun, status, from, body });
       if (status !== 204 || !TERMINAL.test(stateIn(body))) return;
       this.#ended.add(hook);
