@@ -36,7 +36,7 @@ async function copy(from: string, to: string, under: readonly string[] = []): Pr
 
 describe.skipIf(bin === undefined)("parley store copy", { timeout: 120_000 }, () => {
   const database = bin === undefined ? (undefined as never) : new PostgresServer(bin);
-  afterAll(() => database.stop("immediate"));
+  afterAll(() => database.end());
   let receiver: Receiver;
   let home: Home;
   let schemas = 0;

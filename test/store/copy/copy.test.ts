@@ -39,7 +39,7 @@ async function using<T>(store: TaskStore, use: (store: TaskStore) => Promise<T>)
 
 describe.skipIf(bin === undefined)("copyStore()", () => {
   const server = bin === undefined ? (undefined as never) : new PostgresServer(bin, { fsync: "off" });
-  afterAll(() => server.stop("immediate"));
+  afterAll(() => server.end());
   let folder = "";
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "parley-copy-"));
@@ -208,7 +208,7 @@ describe.skipIf(bin === undefined)("copyStore()", () => {
       await expect(postgresStore({ url: own.url })).rejects.toThrow("unfinished");
       await copy(sqliteSource(from), await postgresTarget(own.url));
     } finally {
-      own.stop("immediate");
+      own.end();
     }
   });
 });

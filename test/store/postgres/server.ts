@@ -18,7 +18,7 @@ export function programs(): string | undefined {
 /** A file system in memory, on Linux. */
 const MEMORY = "/dev/shm";
 
-/** Free bytes from which files of a server may be in memory. It takes a sixth of that. */
+/** Free bytes from which files of a server may be in memory. It takes 40 to 200 MB. */
 const MEMORY_ROOM = 2 ** 30;
 
 /** A server of its own, in a temporary folder, that listens on a Unix socket alone. */
