@@ -113,6 +113,9 @@ const aiStandIn = [{ find: /^ai(\/test)?$/, replacement: at("test/ai/stand-in.ts
 /** How much longer than elsewhere a machine of CI may take, where several checks run beside each other. */
 const patience = process.env.CI === undefined ? 1 : 2;
 
+/** What `expect.poll` waits for may take as long: by default it gives up after a second. */
+const expectations = { poll: { timeout: 15_000 * patience } };
+
 /** A test that a busy machine of CI has made fail has one more try; `.ci/run` names it at its end. Elsewhere it just fails. */
 const retry = process.env.CI === undefined ? 0 : 1;
 
@@ -161,7 +164,7 @@ function sources(mode: string): ViteUserConfig {
       // Tests wait two thirds of their time. Vitest takes one worker less than there are processors.
       maxWorkers: availableParallelism() + 4,
       sequence: { sequencer: Mixed },
-      expect: { poll: { timeout: 15_000 * patience } },
+      expect: expectations,
       projects: [
         {
           extends: true,
@@ -254,6 +257,7 @@ function interop(): Tests {
     // Clients in other languages are installed before the first test of their file.
     hookTimeout: 600_000,
     testTimeout: 60_000 * patience,
+    expect: expectations,
     retry,
   };
 }
@@ -268,6 +272,7 @@ const agents: ViteUserConfig = {
     // Processes are started and killed.
     hookTimeout: 120_000,
     testTimeout: 120_000,
+    expect: expectations,
     retry,
   },
 };
@@ -280,6 +285,7 @@ const nodes: Tests = {
   testTimeout: 60_000,
   // Clones are written and removed.
   hookTimeout: 300_000,
+  expect: expectations,
   retry,
 };
 
@@ -289,4 +295,5 @@ const tools: Tests = {
   // Packages are packed and installed.
   hookTimeout: 300_000,
   testTimeout: 300_000,
+  expect: expectations,
 };
