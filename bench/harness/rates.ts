@@ -75,8 +75,11 @@ function planOf({ options: { quick, seconds } }: Bench): Plan {
   return { rounds, roundMs: (seconds * 1_000) / rounds, warmUpMs: quick ? 200 : 1_000 };
 }
 
-/** How often `measureFresh()` starts its servers, and how many rounds of each lane it measures of one process. */
-export interface Fresh {
+/**
+ * How often `measureFresh()` starts its servers, and how many rounds of each lane it measures of one process. Default of the
+ * warm-up and of a round: by the options of the bench.
+ */
+export interface Fresh extends Partial<Omit<Plan, "rounds">> {
   readonly processes: number;
   readonly rounds: number;
 }
@@ -102,11 +105,11 @@ export class Rates {
   static async measureFresh(
     bench: Bench,
     start: () => Promise<readonly Lane[]>,
-    { processes, rounds }: Fresh = USUAL_FRESH,
+    { processes, ...plans }: Fresh = USUAL_FRESH,
   ): Promise<Rates> {
     const once = planOf(bench);
     const { quick } = bench.options;
-    const plan = quick ? once : { ...once, rounds, warmUpMs: 2 * once.warmUpMs };
+    const plan = quick ? once : { ...once, warmUpMs: 2 * once.warmUpMs, ...plans };
     const sets: Rounds[] = [];
     for (let count = 0; count < (quick ? 1 : processes); count++) {
       const lanes = await start();
