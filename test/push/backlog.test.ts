@@ -3,18 +3,12 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { temporaryFile } from "../store/sqlite/files.js";
-import { type Answer, Receiver } from "./receiver.js";
+import { type Answer, type Receiver, receive } from "./receiver.js";
 import { chunk, Log, Rig } from "./rig.js";
 
 const patience = { timeout: 60_000, interval: 20 };
 
 const limits = { maxDeliveries: 16, maxDeliveriesPerHost: 4, maxDeliveriesPerHostPerSecond: 1e6 };
-
-async function receive(answer?: Answer): Promise<Receiver> {
-  const made = await Receiver.start(answer);
-  onTestFinished(() => made.stop());
-  return made;
-}
 
 const stores: [string, () => TaskStore][] = [
   ["memory", () => memoryStore()],

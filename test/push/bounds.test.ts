@@ -1,19 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { outgoingPushes } from "../../src/push/dispatcher.js";
 import { retryDelayMs } from "../../src/push/retry-delay.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { setConstants } from "../support/constants.js";
-import { type Answer, accept, Receiver, refuse } from "./receiver.js";
+import { type Answer, accept, receive, refuse } from "./receiver.js";
 import { chunk, Log, Rig } from "./rig.js";
 
 const patience = { timeout: 20_000, interval: 10 };
-
-async function receive(answer?: Answer): Promise<Receiver> {
-  const made = await Receiver.start(answer);
-  onTestFinished(() => made.stop());
-  return made;
-}
 
 describe("the time until the next try", () => {
   afterEach(() => void vi.restoreAllMocks());

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
-import { type Answer, accept, Receiver, refuse } from "./receiver.js";
+import { type Answer, accept, type Receiver, receive, refuse } from "./receiver.js";
 import { chunk, Log, message, Rig, type RigOptions, status } from "./rig.js";
 
 const patience = { timeout: 20_000, interval: 10 };
@@ -16,12 +16,6 @@ beforeEach(async () => {
   store = memoryStore();
   receiver = await receive();
 });
-
-async function receive(answer?: Answer, port?: number): Promise<Receiver> {
-  const made = await Receiver.start(answer, port);
-  onTestFinished(() => made.stop());
-  return made;
-}
 
 const rig = (options: Partial<RigOptions> = {}): Rig => new Rig(store, { receivers: [receiver], ...options });
 

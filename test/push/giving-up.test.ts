@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { hangingStore, slowStore } from "../support/slow-store.js";
-import { type Answer, accept, Receiver, refuse } from "./receiver.js";
+import { accept, type Receiver, receive, refuse } from "./receiver.js";
 import { chunk, Log, Rig, type RigOptions, status } from "./rig.js";
 
 const patience = { timeout: 20_000, interval: 10 };
@@ -16,12 +16,6 @@ beforeEach(async () => {
   store = memoryStore();
   receiver = await receive();
 });
-
-async function receive(answer?: Answer): Promise<Receiver> {
-  const made = await Receiver.start(answer);
-  onTestFinished(() => made.stop());
-  return made;
-}
 
 const rig = (options: Partial<RigOptions> = {}, on = store): Rig => new Rig(on, { receivers: [receiver], ...options });
 const delivered = (): Promise<void> => expect.poll(() => store.nextDelivery(), patience).toBeUndefined();

@@ -1,8 +1,8 @@
-import { beforeEach, expect, it, onTestFinished } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
-import { type Answer, accept, Receiver, refuse } from "./receiver.js";
+import { accept, type Receiver, receive, refuse } from "./receiver.js";
 import { Log, message, Rig, type RigOptions, status } from "./rig.js";
 
 const patience = { timeout: 20_000, interval: 10 };
@@ -14,12 +14,6 @@ beforeEach(async () => {
   store = memoryStore();
   receiver = await receive();
 });
-
-async function receive(answer?: Answer): Promise<Receiver> {
-  const made = await Receiver.start(answer);
-  onTestFinished(() => made.stop());
-  return made;
-}
 
 const rig = (options: Partial<RigOptions> = {}, on = store): Rig => new Rig(on, { receivers: [receiver], ...options });
 

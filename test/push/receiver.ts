@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { onTestFinished } from "vitest";
 
 /** A notification as it arrived. */
 export interface Hit {
@@ -15,6 +16,13 @@ export interface Hit {
 
 /** Answers a notification; the default is 204. */
 export type Answer = (hit: Hit, response: ServerResponse, request: IncomingMessage) => unknown;
+
+/** Starts a receiver that stops with the test. */
+export async function receive(answer?: Answer, port?: number): Promise<Receiver> {
+  const made = await Receiver.start(answer, port);
+  onTestFinished(() => made.stop());
+  return made;
+}
 
 /** A webhook on loopback: it keeps what it gets, and notices when one configuration gets two at the same time. */
 export class Receiver {

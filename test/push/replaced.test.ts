@@ -1,19 +1,13 @@
 import { create } from "@bufbuild/protobuf";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { TaskPushNotificationConfigSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { slowStore } from "../support/slow-store.js";
-import { type Answer, Receiver } from "./receiver.js";
+import { type Receiver, receive } from "./receiver.js";
 import { chunk, Log, Rig, vault } from "./rig.js";
 
 const patience = { timeout: 20_000, interval: 10 };
-
-async function receive(answer?: Answer): Promise<Receiver> {
-  const made = await Receiver.start(answer);
-  onTestFinished(() => made.stop());
-  return made;
-}
 
 /** Replaces the configuration of a task by one for another webhook. */
 async function replace(store: TaskStore, { head: { taskId } }: Log, configId: string, url: string): Promise<void> {

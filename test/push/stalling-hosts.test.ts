@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Limits } from "../../src/core/limits.js";
 import { outgoingPushes } from "../../src/push/dispatcher.js";
@@ -6,7 +6,7 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import type { DeliveryOutcome } from "../../src/store/push-store.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
-import { type Answer, Receiver, refuse } from "./receiver.js";
+import { type Answer, type Receiver, receive, refuse } from "./receiver.js";
 import { chunk, Log, Rig, status } from "./rig.js";
 
 const patience = { timeout: 20_000, interval: 10 };
@@ -15,12 +15,6 @@ const patience = { timeout: 20_000, interval: 10 };
 const limits = { maxDeliveries: 16, pushTimeoutMs: 600_000 };
 
 const never: Answer = () => {};
-
-async function receive(answer?: Answer): Promise<Receiver> {
-  const made = await Receiver.start(answer);
-  onTestFinished(() => made.stop());
-  return made;
-}
 
 /** A dispatcher of 16 places, and 20 hosts that take connections and never answer, each with three tasks of one owner. */
 async function stalled(good: Receiver, before: (one: Rig, store: TaskStore) => Promise<void> = async () => {}) {
