@@ -49,7 +49,7 @@ export const outgoingPushes: { readonly maxBytes: number } = { maxBytes: withinH
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   /** Time of day, in milliseconds since the epoch. */
-  readonly #today: () => number;
+  readonly #timeOfDay: () => number;
   readonly #clock: MonotonicClock;
   readonly #hosts: Hosts<Delivery>;
   readonly #probes: ProbeBudget;
@@ -72,8 +72,8 @@ export class Dispatcher {
     const { store, pushes, poster, signer, limits, headers = {}, nativeHeaders = {}, audit = silentAudit } = options;
     this.#options = options;
     share(this.#shutdown.signal);
-    this.#today = options.now ?? Date.now;
-    this.#clock = new MonotonicClock(this.#today);
+    this.#timeOfDay = options.now ?? Date.now;
+    this.#clock = new MonotonicClock(this.#timeOfDay);
     this.#hosts = new Hosts(limits);
     this.#probes = new ProbeBudget(limits.maxDeliveries);
     this.#life = new LeaseGuard(pushes, store.shared);
@@ -346,7 +346,7 @@ export class Dispatcher {
     const { host, claimed, progressed } = delivery;
     delivery.isOver = true;
     const judgement = this.#judgement();
-    const hostFailingSince = host.failingSince && judgement.today - (performance.now() - host.failingSince);
+    const hostFailingSince = host.failingSince && judgement.timeOfDay - (performance.now() - host.failingSince);
     const before = progressed ? { failingSince: undefined } : claimed;
     void this.#end(delivery, putOff(before, { offMs, hostFailingSince }, judgement));
   }
@@ -360,7 +360,7 @@ export class Dispatcher {
 
   #judgement(): Judgement {
     const { limits, pushes } = this.#options;
-    return { limits, now: this.#clock.now(), today: this.#today(), isSteady: () => pushes.isSteady() };
+    return { limits, now: this.#clock.now(), timeOfDay: this.#timeOfDay(), isSteady: () => pushes.isSteady() };
   }
 
   #counted(outcome: PostOutcome, ms: number): void {

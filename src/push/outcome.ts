@@ -11,7 +11,7 @@ export interface Judgement {
   /** Time by the clock of due times, in milliseconds since the epoch. */
   readonly now: number;
   /** Time of day, in milliseconds since the epoch. Ages are computed by it: the clock of due times may run ahead. */
-  readonly today: number;
+  readonly timeOfDay: number;
   /** True if ages by the time of day are reliable. */
   readonly isSteady: () => boolean;
 }
@@ -65,11 +65,11 @@ interface Failure {
 export function failed(
   { attempts, failingSince }: Pick<ClaimedDelivery, "attempts" | "failingSince">,
   { failure, retryAfterMs = 0, gone = false, attempt }: Failure,
-  { limits, now, today, isSteady }: Judgement,
+  { limits, now, timeOfDay, isSteady }: Judgement,
 ): DeliveryOutcome {
-  const since = begun(failingSince, today);
-  if (gone || (today - since >= limits.maxPushAgeMs && isSteady())) {
-    return { kind: "dead", at: today, failure, attempt };
+  const since = begun(failingSince, timeOfDay);
+  if (gone || (timeOfDay - since >= limits.maxPushAgeMs && isSteady())) {
+    return { kind: "dead", at: timeOfDay, failure, attempt };
   }
   const at = Math.ceil(now + retryDelayMs(attempts, limits, retryAfterMs));
   return { kind: "retry", at, failure, failingSince: since, attempt };
@@ -84,20 +84,20 @@ export function failed(
 export function putOff(
   { failingSince }: Pick<ClaimedDelivery, "failingSince">,
   { offMs, hostFailingSince }: { readonly offMs: number; readonly hostFailingSince: number | undefined },
-  { limits, now, today, isSteady }: Judgement,
+  { limits, now, timeOfDay, isSteady }: Judgement,
 ): DeliveryOutcome {
   const at = Math.ceil(now + offMs);
   if (hostFailingSince === undefined) return { kind: "later", at };
-  const since = begun(failingSince ?? hostFailingSince, today);
+  const since = begun(failingSince ?? hostFailingSince, timeOfDay);
   const failure = "the host has not answered others either";
-  if (today - since >= limits.maxPushAgeMs && isSteady()) return { kind: "dead", at: today, failure };
+  if (timeOfDay - since >= limits.maxPushAgeMs && isSteady()) return { kind: "dead", at: timeOfDay, failure };
   return { kind: "later", at, failingSince: since, failure };
 }
 
 /**
- * Start of the failures in whole milliseconds, as stores have it. At most today: a clock that ran ahead may have stored a
- * future time, which would never age.
+ * Start of the failures in whole milliseconds, as stores have it. At most the time of day: a clock that ran ahead may have
+ * stored a future time, which would never age.
  */
-function begun(failingSince: number | undefined, today: number): number {
-  return Math.floor(Math.min(failingSince ?? today, today));
+function begun(failingSince: number | undefined, timeOfDay: number): number {
+  return Math.floor(Math.min(failingSince ?? timeOfDay, timeOfDay));
 }
