@@ -1,6 +1,6 @@
 /** Callers that wait for the same event. */
 export class Waiters {
-  /** Undefined while nobody waits: a task has several of these. */
+  /** Created with the first caller, because each task has several `Waiters`, mostly without callers. */
   #waiting: (() => void)[] | undefined;
 
   /** Resolves at the next `release`. */

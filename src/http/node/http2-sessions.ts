@@ -59,7 +59,7 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs });
     options.begun?.(session, socket);
     // The connection was accepted before the drain. A client that gets a GOAWAY before it sends its first request drops
-    // that request. The delay gives it time to send.
+    // that request. The delay leaves time for the request.
     if (isDraining) background(setTimeout(announce, LATE_MS, session));
   };
   return {
