@@ -15,7 +15,9 @@ type TracedCard = Parameters<typeof agentAttributes>[0];
  */
 export function beginTurnSpan(tracer: Tracer, card: TracedCard, request: TurnRequest): TracedSpan {
   const { span, message, taskId: storedId, tenant, position, attempt } = request;
-  const direct = span !== undefined && !span.isPast ? span.context : undefined;
+  const isDirect = span !== undefined && !span.isPast;
+  if (isDirect && !span.isRecording) return span.part();
+  const direct = isDirect ? span.context : undefined;
   const link = direct === undefined ? tracer.remote(request) : undefined;
   const turn = tracer.begin(`${spanNames.turn} ${card.name}`, { parent: direct, link });
   if (!turn.isRecording) return turn;

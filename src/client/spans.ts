@@ -6,6 +6,7 @@ import {
   agentAttributes,
   noteAnswer,
   noteError,
+  noteMethod,
   noteRequest,
   noteSuccess,
   startAttributes,
@@ -40,7 +41,10 @@ export function clientSpans(api: TelemetryOption): ClientSpans {
         parent: tracer.active ?? sentWith(tracer, header),
       });
       tracer.inject(span.context, (key, value) => header.set(key, value));
-      if (span.isRecording) span.setAll(fixed);
+      if (span.isRecording) {
+        noteMethod(span, method, binding);
+        span.setAll(fixed);
+      }
       const note = (message: Message): Message => {
         if (span.isRecording) noteRequest(span, message);
         return message;

@@ -29,7 +29,8 @@ interface Named extends Message {
 const known = new WeakMap<DescMethod, Map<string, Attributes>>();
 
 /**
- * Returns the attributes of a call at its start, the same object for all calls of a method over a binding.
+ * Returns the attributes by which a sampler may decide, the same object for all calls of a method over a binding. An SDK
+ * copies them for each call, sampled or not; `noteMethod` sets the others.
  *
  * @param binding in lower case: `grpc`, `connect`, `grpc-web`, `jsonrpc`, `rest`
  */
@@ -39,13 +40,17 @@ export function startAttributes(method: DescMethod, binding: string): Attributes
   if (attributes !== undefined) return attributes;
   const system = rpcSystems[binding];
   const made: Attributes = {
-    [a2a.method]: method.name,
     [rpc.method]: `${method.parent.typeName}/${method.name}`,
     ...(system !== undefined && { [rpc.system]: system }),
-    ...(binding === "jsonrpc" && { [jsonRpc.version]: "2.0" }),
   };
   known.set(method, bindings.set(binding, made));
   return made;
+}
+
+/** Notes the method of a call, apart from what `startAttributes` has. */
+export function noteMethod(span: TracedSpan, method: DescMethod, binding: string): void {
+  span.set(a2a.method, method.name);
+  if (binding === "jsonrpc") span.set(jsonRpc.version, "2.0");
 }
 
 /** Notes the ids of a request. */

@@ -164,6 +164,13 @@ export class TracedSpan implements TraceHeaders {
     return this.tracer.begin(name, { ...options, parent: this.tracer.active ?? this.context });
   }
 
+  /** Begins a part of the work of a span that is not sampled, under the same identity. */
+  part(): TracedSpan {
+    const part = new TracedSpan(this.tracer, this.#span, this.context);
+    part.#traceParent = this.traceParent;
+    return part;
+  }
+
   /** Ends the span. Further calls do nothing. */
   end(): void {
     if (this.#endedAt !== undefined) return;

@@ -25,11 +25,12 @@ export function spanContextOf(traceParent: string): SpanContext | undefined {
 
 /** Tells whether two headers name the same span, whatever else they say. False if one is empty. */
 export function isSameSpan(one: string, other: string): boolean {
-  return other !== "" && one.slice(3, 52) === other.slice(3, 52);
+  return other !== "" && (one === other || one.slice(3, 52) === other.slice(3, 52));
 }
 
 /** Writes a `traceparent`; empty for a span context that is not valid. */
 export function traceParentOf({ traceId, spanId, traceFlags }: SpanContext): string {
   if (/^0*$/.test(traceId)) return "";
-  return `00-${traceId}-${spanId}-${(traceFlags & 255).toString(16).padStart(2, "0")}`;
+  const flags = traceFlags === 0 ? "00" : (traceFlags & 255).toString(16).padStart(2, "0");
+  return `00-${traceId}-${spanId}-${flags}`;
 }

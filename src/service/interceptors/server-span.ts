@@ -8,6 +8,7 @@ import {
   agentAttributes,
   noteAnswer,
   noteError,
+  noteMethod,
   noteRequest,
   noteSuccess,
   startAttributes,
@@ -71,7 +72,9 @@ class CallSpan implements StreamSteps<Message, Message> {
     this.#span = span;
     this.#invocation = invocation;
     this.#agents = agents;
-    if (span.isRecording) noteRequest(span, invocation.request);
+    if (!span.isRecording) return;
+    noteMethod(span, invocation.method, invocation.call.binding);
+    noteRequest(span, invocation.request);
   }
 
   /** Ends the span with an answer. A stream ends it later. */
