@@ -37,7 +37,7 @@ export function clientSpans(api: TelemetryOption): ClientSpans {
       const { header, method } = request;
       const span = tracer.begin(method.name, {
         kind: "client",
-        attributes: startAttributes(method, binding),
+        attributes: startAttributes(method),
         parent: tracer.active ?? sentWith(tracer, header),
       });
       tracer.inject(span.context, (key, value) => header.set(key, value));

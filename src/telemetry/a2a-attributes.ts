@@ -25,31 +25,29 @@ interface Named extends Message {
   readonly payload?: { readonly value?: Named };
 }
 
-/** Attributes of calls at their start, by method and binding. */
-const known = new WeakMap<DescMethod, Map<string, Attributes>>();
+/** Attributes of calls at their start, by method. */
+const known = new WeakMap<DescMethod, Attributes>();
 
 /**
- * Returns the attributes by which a sampler may decide, the same object for all calls of a method over a binding. An SDK
- * copies them for each call, sampled or not; `noteMethod` sets the others.
- *
- * @param binding in lower case: `grpc`, `connect`, `grpc-web`, `jsonrpc`, `rest`
+ * Returns the attribute by which a sampler may decide, the same object for all calls of a method. The SDK copies what it is
+ * given for each call, sampled or not, with a `WeakSet` for each attribute; `noteMethod` therefore sets the others.
  */
-export function startAttributes(method: DescMethod, binding: string): Attributes {
-  const bindings = known.get(method) ?? new Map<string, Attributes>();
-  const attributes = bindings.get(binding);
+export function startAttributes(method: DescMethod): Attributes {
+  const attributes = known.get(method);
   if (attributes !== undefined) return attributes;
-  const system = rpcSystems[binding];
-  const made: Attributes = {
-    [rpc.method]: `${method.parent.typeName}/${method.name}`,
-    ...(system !== undefined && { [rpc.system]: system }),
-  };
-  known.set(method, bindings.set(binding, made));
+  const made: Attributes = { [rpc.method]: `${method.parent.typeName}/${method.name}` };
+  known.set(method, made);
   return made;
 }
 
-/** Notes the method of a call, apart from what `startAttributes` has. */
+/**
+ * Notes the method and the system of a call.
+ *
+ * @param binding in lower case: `grpc`, `connect`, `grpc-web`, `jsonrpc`, `rest`
+ */
 export function noteMethod(span: TracedSpan, method: DescMethod, binding: string): void {
   span.set(a2a.method, method.name);
+  span.set(rpc.system, rpcSystems[binding]);
   if (binding === "jsonrpc") span.set(jsonRpc.version, "2.0");
 }
 

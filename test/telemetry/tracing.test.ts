@@ -1,4 +1,4 @@
-import { propagation, type Span, type Tracer, trace } from "@opentelemetry/api";
+import { type Attributes, propagation, type Span, type SpanOptions, type Tracer, trace } from "@opentelemetry/api";
 import { afterEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../../src/core/log.js";
 import { createServer, type Server, type ServerOptions } from "../../src/index.js";
@@ -32,11 +32,16 @@ async function serve(options: Partial<ServerOptions>): Promise<() => Promise<voi
   };
 }
 
-/** Registers a tracer provider, as an SDK does. @returns the names of the spans that it begins */
-function registerSdk({ isSampled }: { readonly isSampled: boolean }): string[] {
+/**
+ * Registers a tracer provider, as an SDK does. @returns the names of the spans that it begins
+ *
+ * @param noted takes the attributes by which a sampler may decide
+ */
+function registerSdk({ isSampled, noted = [] }: { isSampled: boolean; noted?: Attributes[] }): string[] {
   const names: string[] = [];
-  const startSpan = (name: string): Span => {
+  const startSpan = (name: string, { attributes = {} }: SpanOptions): Span => {
     names.push(name);
+    noted.push(attributes);
     const traceFlags = isSampled ? 1 : 0;
     const span = trace.wrapSpanContext({ traceId: "a".repeat(32), spanId: "b".repeat(16), traceFlags });
     return Object.assign(span, { isRecording: () => isSampled });
@@ -54,11 +59,13 @@ describe("a server with `telemetry: true`", () => {
     expect(names).toEqual(["SendMessage", "turn traced"]);
   });
 
-  it("begins one span for a call that is not sampled", async () => {
+  it("begins one span for a call that is not sampled, with its method alone", async () => {
     const call = await serve({ telemetry: true });
-    const names = registerSdk({ isSampled: false });
+    const noted: Attributes[] = [];
+    const names = registerSdk({ isSampled: false, noted });
     await call();
     expect(names).toEqual(["SendMessage"]);
+    expect(noted).toEqual([{ "rpc.method": "lf.a2a.v1.A2AService/SendMessage" }]);
   });
 });
 

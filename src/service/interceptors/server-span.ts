@@ -44,8 +44,7 @@ function traced(
 ): Promise<InvocationResult> {
   const { call, method } = invocation;
   const parent = tracer.incoming((name) => call.header(name));
-  const attributes = startAttributes(method, call.binding);
-  const span = tracer.begin(method.name, { kind: "server", attributes, parent });
+  const span = tracer.begin(method.name, { kind: "server", attributes: startAttributes(method), parent });
   const { traceParent, traceState } = span;
   // Without an SDK the span is the caller's own, whose header is passed on as it is.
   if (traceParent !== "" && !isSameSpan(traceParent, call.traceParent)) {
