@@ -10,7 +10,7 @@ import { Routes, type Rules } from "./calls/failover.js";
 import { guessingTransport } from "./calls/guessing-transport.js";
 import { CallParameters } from "./calls/parameters.js";
 import type { A2AClient } from "./client.js";
-import { authentication } from "./credentials/authentication.js";
+import { authentication, type CardAfter } from "./credentials/authentication.js";
 import { CredentialHosts } from "./credentials/credential-hosts.js";
 import { CardCache } from "./discovery/card-cache.js";
 import { type CardOptions, type CardSource, type FoundCard, findCard, verified } from "./discovery/discovery.js";
@@ -33,6 +33,9 @@ import { connectErrors } from "./transport/connect-errors.js";
  */
 export type Connect = (agent: CardSource, options?: ClientOptions) => Promise<A2AClient>;
 
+/** Finds the agent's card. @param revalidates true to ask the agent although a fresh card is cached */
+type Find = (signal: AbortSignal | undefined, revalidates: boolean) => Promise<FoundCard>;
+
 const optionsChecks = { options: anObject() };
 
 /** Creates `connect` for a platform. Cards that any caller would fetch the same way are cached for all of its calls. */
@@ -45,15 +48,17 @@ export function connectWith(platformOf: (options: PlatformOptions) => Platform):
     const platform = platformOf(options);
     try {
       const spans = await platform.spans(options.telemetry);
-      const found = await findCard(agent, {
-        http: platform.http,
-        options: options.card ?? {},
-        cache: cacheOf(options, shared),
-        limits,
-        signal: options.signal,
-        version: options.version,
-      });
-      return clientOf(found, { platform, options, limits, spans });
+      const find: Find = (signal, revalidates) =>
+        findCard(agent, {
+          http: platform.http,
+          options: options.card ?? {},
+          cache: cacheOf(options, shared),
+          limits,
+          version: options.version,
+          signal,
+          revalidates,
+        });
+      return clientOf(await find(options.signal, false), { platform, options, limits, spans, find });
     } catch (error) {
       await platform.close();
       throw error;
@@ -75,7 +80,7 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
     transportOf(platform, candidate.binding, {
       url: candidate.url,
       parameters: parametersOf(candidate, options),
-      interceptors: interceptorsOf(settings, used, candidate),
+      interceptors: interceptorsOf(settings, used, candidate, cardAfter),
       maxAnswerBytes: limits.maxAnswerBytes,
       maxAnswerValues: limits.maxAnswerValues,
       older: candidate.older,
@@ -89,6 +94,18 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
   const rules = (): Rules => ({ limits, idempotent: used.extensions.has(IDEMPOTENCY_EXTENSION) });
   const routes = new Routes(used.candidates, open, rules());
   const core = coreOf(callsOver(routes), limits, () => used);
+  const use = (card: FoundCard): void => {
+    used = replacedBy(used, card, settings);
+    if (!card.isGuessed) routes.replace(used.candidates, rules());
+  };
+  const cardAfter: CardAfter = async (card, signal) => {
+    // An extended card stays, and so does one that has replaced the first.
+    if (used.calls === card && used.card === found.card) {
+      const again = await settings.find(signal, true);
+      if (used.calls === card && again.text !== found.text) use(again);
+    }
+    return used.calls;
+  };
   return {
     ...core.rpc,
     get card() {
@@ -105,8 +122,7 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
     notified: () => notifiedTasks(core, limits.maxNotifiedTasks),
     extendedCard: async (call) => {
       const card = await extendedCard(core.rpc, found, options.card ?? {}, call);
-      used = extendedBy(used, { ...found, card }, settings);
-      if (!found.isGuessed) routes.replace(used.candidates, rules());
+      use({ ...found, card });
       return card;
     },
     close: async () => {
@@ -157,10 +173,11 @@ function interceptorsOf(
   { platform: { http }, options, spans }: ClientSettings,
   { calls: card, hosts }: CardInUse,
   candidate: Candidate,
+  cardAfter: CardAfter,
 ): Interceptor[] {
   const { credentials, tls, interceptors = [] } = options;
   const certificate = tls?.cert !== undefined;
-  const secrets = authentication(candidate, { card, credentials, hosts, certificate, http });
+  const secrets = authentication(candidate, { card, credentials, hosts, certificate, http, cardAfter });
   const own = interceptors.length === 0 ? [] : [...interceptors, connectErrors];
   const all = secrets === undefined ? own : [...own, secrets];
   return spans === undefined ? all : [spans(candidate, card), ...all];
@@ -173,6 +190,7 @@ interface ClientSettings {
   readonly limits: ClientLimits;
   /** Undefined to create no spans. */
   readonly spans: ClientSpans | undefined;
+  readonly find: Find;
 }
 
 /** The card of a client, and the interfaces of its calls. */
@@ -199,7 +217,7 @@ function cardInUse(found: FoundCard, settings: ClientSettings): CardInUse {
  * Extended cards of some servers contain only differences: missing security, capabilities and interfaces are taken from
  * the card before.
  */
-function extendedBy(used: CardInUse, found: FoundCard, settings: ClientSettings): CardInUse {
+function replacedBy(used: CardInUse, found: FoundCard, settings: ClientSettings): CardInUse {
   const { card } = found;
   const { hosts, calls: before } = used;
   const secured = Object.keys(card.securitySchemes).length > 0 ? card : before;

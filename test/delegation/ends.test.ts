@@ -293,6 +293,33 @@ describe("the caller's token", () => {
     expect(owners).toEqual(["ada"]);
   });
 
+  it("goes with the server's own key where the other agent begins to ask for both", async () => {
+    const does = agentOf("Other", async function* (turn) {
+      yield completed(`did ${turn.text}`);
+    });
+    const open = await servers.serve(does);
+    const { port, grpcPort = 0 } = open;
+    const remoteAgents = { other: { url: open.url, passCaller: true, credentials: clientApiKey("front") } };
+    const passes = agentOf("Front", async function* (turn) {
+      const { text } = yield* turn.delegate("other");
+      yield completed(text);
+    });
+    const front = { ...passes, security };
+    const [first, second] = [
+      await servers.serve(front, { remoteAgents }),
+      await servers.serve(front, { remoteAgents }),
+    ];
+    const send = async ({ url }: Server) =>
+      (await (await clientOf(url, { credentials: bearer("of-ada") })).send("work")).text;
+    // The first has called the agent before, and the second one has its card from the cache.
+    expect(await send(first)).toBe("did work");
+    await open.close({ graceMs: 0 });
+    const key = apiKeyScheme({ in: "header", name: "x-key", check: (owner: string) => ({ owner }) });
+    const both = { schemes: { ...security.schemes, key }, require: [{ token: [], key: [] }] };
+    await servers.serve({ ...does, security: both }, { port, grpcPort });
+    for (const server of [second, first]) expect(await send(server)).toBe("did work");
+  });
+
   it("is not asked for again where the client itself refuses to send it", async () => {
     const keys = [{ owner: "front", sha256: "0".repeat(64) }];
     const keyed = await servers.serve({

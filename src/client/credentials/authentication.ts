@@ -21,41 +21,44 @@ interface Authenticating {
   /** True if connections present a client certificate. */
   readonly certificate: boolean;
   readonly http: HttpClient;
+  readonly cardAfter: CardAfter;
 }
+
+/** Returns the card that new calls follow, after reading it again if that is still the given one. */
+export type CardAfter = (card: AgentCard, signal: AbortSignal) => Promise<AgentCard>;
 
 type Request = UnaryRequest | StreamRequest;
 
 /**
  * Adds the caller's credentials to each call of an interface, and to nothing else. A rejected call is retried once if a
- * credential can be renewed (specification 7.3, 7.4). A call to a host that must not receive credentials fails before
- * any are sent. Returns undefined if calls need no credentials.
+ * credential can be renewed (specification 7.3, 7.4), or if its card asked for none and the agent's present card does. A
+ * call to a host that must not receive credentials fails before any are sent. Returns undefined if calls need no
+ * credentials.
  */
 export function authentication(candidate: Candidate, given: Authenticating): Interceptor | undefined {
-  const { card, credentials, hosts, certificate, http } = given;
-  const { url } = candidate;
-  const options = { certificate, query: candidate.binding !== "GRPC" };
-  const usual = chooseCredentials(card, credentials, options);
-  const guarded = new Set(card.skills.flatMap(({ id, securityRequirements: { length } }) => (length > 0 ? [id] : [])));
+  const { card, credentials, hosts, certificate, http, cardAfter } = given;
+  const { url, binding } = candidate;
   const isOpen = hosts.has(url);
-  if (isOpen && isEmpty(usual) && guarded.size === 0) return undefined;
-  // Created on first use, since a card may have many skills.
-  const choices = new Map<string, Choice>();
-  const choiceOf = (skill: string): Choice => {
-    if (!guarded.has(skill)) return usual;
-    const choice = choices.get(skill) ?? chooseCredentials(card, credentials, { ...options, skill });
-    choices.set(skill, choice);
-    return choice;
-  };
+  if (isOpen && credentials === undefined && !certificate) return undefined;
   return (next) => async (request) => {
-    const choice = choiceOf(request.contextValues.get(skillKey));
-    if (!isOpen && (choice.schemes.length > 0 || hasCredentials(request.header, card)))
-      throw ownRefusal(hosts.refusal(url));
-    if (isEmpty(choice)) return next(request);
-    const shown = new ShownCredentials(choice, { card, url, http, signal: request.signal });
+    const { header, signal } = request;
+    const options = { certificate, query: binding !== "GRPC", skill: request.contextValues.get(skillKey) };
+    let choice = chooseCredentials(card, credentials, options);
+    if (!isOpen && (choice.schemes.length > 0 || hasCredentials(header, card))) throw ownRefusal(hosts.refusal(url));
+    if (isEmpty(choice) && !(isOpen && credentials)) return next(request);
+    let shown = new ShownCredentials(choice, { card, url, http, signal });
     const asked = request.stream ? await repeatable(request) : () => request;
     const attempt = async () => next(await withCredentials(asked(), shown));
     const again = async (thrown: unknown) => {
-      if (!isOwnRefusal(thrown) && (await shown.again(clientError(thrown)))) return attempt();
+      const error = clientError(thrown);
+      let isBetter = !isOwnRefusal(thrown) && (await shown.again(error));
+      if (isEmpty(choice) && error.reason === "UNAUTHENTICATED") {
+        const present = await cardAfter(card, signal).catch(() => card);
+        choice = chooseCredentials(present, credentials, options);
+        shown = new ShownCredentials(choice, { card: present, url, http, signal });
+        isBetter = !isEmpty(choice);
+      }
+      if (isBetter) return attempt();
       throw thrown;
     };
     const response = await attempt().catch(again);

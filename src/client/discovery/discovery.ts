@@ -61,6 +61,8 @@ interface Finding {
   readonly version?: string | undefined;
   /** True to request the URL itself and no path below it. Default: only for URLs that end in `.json`. */
   readonly isExact?: boolean;
+  /** True to revalidate a card of the cache that is still fresh. */
+  readonly revalidates?: boolean;
 }
 
 /** A card with its origin. */
@@ -245,7 +247,7 @@ async function asked(url: string, own: Headers, finding: Finding): Promise<strin
   const { http, cache, limits, signal } = finding;
   const key = `${url}\n${JSON.stringify([...own])}`;
   const kept = cache?.get(key);
-  if (kept !== undefined && performance.now() < kept.freshUntil) return kept.text;
+  if (kept !== undefined && finding.revalidates !== true && performance.now() < kept.freshUntil) return kept.text;
   const headers = new Headers(own);
   if (!headers.has("accept")) headers.set("accept", "application/json");
   if (kept?.etag !== undefined) headers.set("if-none-match", kept.etag);
