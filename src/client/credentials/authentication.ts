@@ -40,10 +40,20 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
   const { url, binding } = candidate;
   const isOpen = hosts.has(url);
   if (isOpen && credentials === undefined && !certificate) return undefined;
+  const choose = (from: AgentCard, skill: string): Choice =>
+    chooseCredentials(from, credentials, { certificate, query: binding !== "GRPC", skill });
+  const guarded = new Set(card.skills.flatMap(({ id, securityRequirements: { length } }) => (length > 0 ? [id] : [])));
+  // Created on first use, since a card may have many skills.
+  const choices = new Map<string, Choice>();
+  const choiceOf = (named: string): Choice => {
+    const skill = guarded.has(named) ? named : "";
+    const choice = choices.get(skill) ?? choose(card, skill);
+    choices.set(skill, choice);
+    return choice;
+  };
   return (next) => async (request) => {
-    const { header, signal } = request;
-    const options = { certificate, query: binding !== "GRPC", skill: request.contextValues.get(skillKey) };
-    let choice = chooseCredentials(card, credentials, options);
+    const { contextValues, header, signal } = request;
+    let choice = choiceOf(contextValues.get(skillKey));
     if (!isOpen && (choice.schemes.length > 0 || hasCredentials(header, card))) throw ownRefusal(hosts.refusal(url));
     if (isEmpty(choice) && !(isOpen && credentials)) return next(request);
     let shown = new ShownCredentials(choice, { card, url, http, signal });
@@ -54,7 +64,7 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
       let isBetter = !isOwnRefusal(thrown) && (await shown.again(error));
       if (isEmpty(choice) && error.reason === "UNAUTHENTICATED") {
         const present = await cardAfter(card, signal).catch(() => card);
-        choice = chooseCredentials(present, credentials, options);
+        choice = choose(present, contextValues.get(skillKey));
         shown = new ShownCredentials(choice, { card: present, url, http, signal });
         isBetter = !isEmpty(choice);
       }
