@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import {
   type Agent,
   type AuditRecord,
@@ -41,6 +41,18 @@ async function answering(statusOf: (body: string) => number): Promise<number> {
   onTestFinished(() => void server.close());
   return (server.address() as AddressInfo).port;
 }
+
+/** An agent that works until it is stopped. */
+const waiting = (more: Partial<Agent> = {}): Agent => ({
+  card: { name: "Waiting", description: "-", version: "1", skills: [] },
+  async *execute({ signal }) {
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  },
+  ...more,
+});
+
+const factsOf = (lines: readonly Line[], message: string): Record<string, unknown> | undefined =>
+  lines.find((line) => line.message === message)?.facts;
 
 async function serve(options: Partial<ServerOptions> & { readonly agent: Agent }): Promise<[Server, Line[]]> {
   const lines: Line[] = [];
@@ -189,15 +201,10 @@ it("names request, trace, task and agent of a delegation that fails, and the oth
   expect(failed?.facts).toMatchObject({ requestId: "r-1", traceId, taskId, agent: "Front", remote: "other" });
 });
 
-it("names task and agent of a sub-task that cannot be canceled", async () => {
-  // The other agent answers its card and the message, and fails to cancel.
+/** Another agent that answers its card and the message, and fails to cancel. */
+async function uncancelable(): Promise<Server> {
   const [other] = await serve({
-    agent: {
-      card: { name: "Other", description: "-", version: "1", skills: [] },
-      async *execute({ signal }) {
-        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-      },
-    },
+    agent: waiting(),
     interceptors: [
       (next) => (invocation) => {
         if (invocation.method.name === "CancelTask") throw new Error("not now");
@@ -205,6 +212,11 @@ it("names task and agent of a sub-task that cannot be canceled", async () => {
       },
     ],
   });
+  return other;
+}
+
+it("names task and agent of a sub-task that cannot be canceled", async () => {
+  const other = await uncancelable();
   const [server, lines] = await serve({
     agent: {
       card: { name: "Front", description: "-", version: "1", skills: [] },
@@ -219,4 +231,68 @@ it("names task and agent of a sub-task that cannot be canceled", async () => {
   const message = "another agent's task that is left was not canceled";
   const facts = { requestId: "r-1", traceId, taskId, agent: "Front", remote: "other" };
   await expect.poll(() => lines.find((line) => line.message === message)?.facts).toMatchObject(facts);
+});
+
+it("names request, trace, task and agent of a recovery that fails", async () => {
+  const path = temporaryFile();
+  const agent = waiting({ recover: "restart" });
+  const [first] = await serve({ agent, store: sqliteStore(path) });
+  const taskId = await send(first, { returnImmediately: true });
+  await first.close({ graceMs: 0 });
+  const store = sqliteStore(path);
+  vi.spyOn(store, "read").mockRejectedValueOnce(new Error("once"));
+  const [, lines] = await serve({ agent, store });
+  const facts = { requestId: "r-1", traceId, taskId, agent: "Waiting" };
+  const line = "a task could not be recovered; retrying later";
+  await expect.poll(() => factsOf(lines, line), { timeout: 10_000 }).toMatchObject(facts);
+});
+
+it("names request, trace, task and agent of a sub-task that a recovery cannot cancel", async () => {
+  const other = await uncancelable();
+  const path = temporaryFile();
+  let isOver = false;
+  let begun = (): void => {};
+  const delegated = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const agent = waiting({
+    recover: () => (isOver ? "fail" : "restart"),
+    async *execute(turn) {
+      for await (const event of turn.delegate("other")) {
+        yield event;
+        begun();
+      }
+    },
+  });
+  const remoteAgents = { other: other.url };
+  const [first] = await serve({ agent, store: sqliteStore(path), remoteAgents });
+  const taskId = await send(first, { returnImmediately: true });
+  await delegated;
+  await first.close({ graceMs: 0 });
+  isOver = true;
+  const [, lines] = await serve({ agent, store: sqliteStore(path), remoteAgents });
+  const line = "another agent's task that is left was not canceled";
+  const facts = { requestId: "r-1", traceId, taskId, agent: "Waiting", remote: "other" };
+  await expect.poll(() => factsOf(lines, line), { timeout: 10_000 }).toMatchObject(facts);
+});
+
+it("names request, trace, task and agent of an execution that ends in the queue", async () => {
+  const [server, lines] = await serve({ agent: waiting(), limits: { maxExecutions: 1 }, accessLog: true });
+  await send(server, { returnImmediately: true });
+  const taskId = await send(server, { returnImmediately: true }, {}, "r-2");
+  await fetch(`${server.url}/tasks/${taskId}:cancel`, { method: "POST", headers: { "a2a-version": "1.0" } });
+  const facts = { requestId: "r-2", traceId, taskId, agent: "Waiting" };
+  await expect.poll(() => factsOf(lines, "an execution ended")).toMatchObject(facts);
+});
+
+it("names task and agent of a task that is canceled because it waited for too long", async () => {
+  const agent = waiting({
+    async *execute() {
+      yield inputRequired("ask");
+    },
+  });
+  const [server, lines] = await serve({ agent, limits: { maxInterruptedMs: 200 } });
+  const taskId = await send(server, {});
+  const line = "a task that waited for its client for too long is canceled";
+  await expect.poll(() => factsOf(lines, line), { timeout: 10_000 }).toMatchObject({ taskId, agent: "Waiting" });
 });

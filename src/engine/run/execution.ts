@@ -90,9 +90,9 @@ export class Execution {
     else this.slot.whenHeld = () => void this.#run();
   }
 
-  /** The request of the running or last turn, for log lines. */
+  /** The request of the running or last turn, else of the first one, for log lines. */
   get cause(): LogCause {
-    const { requestId, traceParent } = this.#request ?? {};
+    const { requestId, traceParent } = this.#request ?? this.#queue.first ?? {};
     return { requestId, traceParent, taskId: this.log.taskId, agent: this.agent.card.name };
   }
 

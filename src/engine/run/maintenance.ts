@@ -3,6 +3,7 @@ import type { AgentRegistration } from "../../card/agents.js";
 import { background } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
+import { logFacts } from "../../core/log-facts.js";
 import type { SignalMember } from "../../signals/signals.js";
 import type { Lease, TaskHead, TaskStore } from "../../store/task-store.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
@@ -15,6 +16,7 @@ import type { Executions } from "./executions.js";
 import { HintedTasks } from "./hinted-tasks.js";
 import { recoverTask } from "./recovery.js";
 import { leaveOthers } from "./relayed.js";
+import { turnCause } from "./turn-cause.js";
 
 const why = "The task waited for its client for too long, and was canceled.";
 
@@ -159,7 +161,7 @@ export class Maintenance {
 
   /** Recovers a task whose lease was claimed, or follows that of an interrupted execution. Never rejects. */
   async recover(taskId: string, lease: Lease, ended: Ended = "crash"): Promise<void> {
-    const { logs, executions, leases, logger } = this.#options;
+    const { store, logs, executions, leases, logger } = this.#options;
     // An execution of the task that ran here does not hold the claimed lease.
     executions.get(taskId)?.abandon("lease-lost");
     let log: TaskLog | undefined;
@@ -171,11 +173,15 @@ export class Maintenance {
       await this.#recoverLog(log, lease, ended);
     } catch (error) {
       if (isOutage(error)) leases.noteInterrupted(taskId, { after: lease.turn, isOutage: true });
-      logTrouble(logger, error, { taskId }, "a task could not be recovered; retrying later");
+      const cause = await turnCause(store, { taskId, position: lease.turn, agentName: this.#agentName });
+      logTrouble(logger, error, logFacts(cause), "a task could not be recovered; retrying later");
     } finally {
       if (log !== undefined) logs.release(log);
     }
   }
+
+  /** Name of the agent that serves a tenant. */
+  readonly #agentName = (tenant: string): string | undefined => this.#options.agentOf(tenant)?.agent.card.name;
 
   /** Logs that an execution could not be ended. */
   readonly noteTrouble = (error: unknown): void => {
@@ -264,6 +270,7 @@ export class Maintenance {
   async #expireTask(head: TaskHead): Promise<void> {
     const { store, logs, executions, logger, now } = this.#options;
     const { taskId } = head;
+    const facts = logFacts({ taskId, agent: this.#agentName(head.tenant) });
     let log: TaskLog | undefined;
     try {
       log = await logs.acquire(taskId);
@@ -273,11 +280,11 @@ export class Maintenance {
       // A crash after the cancel would leave the sub-tasks running.
       const before = (): Promise<void> => leaveOthers(executions.source, waiting);
       if (await expireInterrupted(log, { found: head, now: now(), before })) {
-        logger.info({ taskId }, "a task that waited for its client for too long is canceled");
+        logger.info(facts, "a task that waited for its client for too long is canceled");
       }
     } catch (error) {
       // A task that cannot be read must not block the others.
-      logTrouble(logger, error, { taskId }, "a task that waits for its client could not be canceled");
+      logTrouble(logger, error, facts, "a task that waits for its client could not be canceled");
     } finally {
       if (log !== undefined) logs.release(log);
     }
@@ -305,7 +312,8 @@ export class Maintenance {
       await log.refresh();
     } catch (error) {
       if (this.#over) return;
-      logTrouble(logger, error, { taskId: log.taskId }, "a task's changes could not be read; retrying later");
+      const facts = logFacts({ taskId: log.taskId, agent: this.#agentName(log.head.tenant) });
+      logTrouble(logger, error, facts, "a task's changes could not be read; retrying later");
       return;
     }
     // Another process canceled or ended the task, so the agent need not continue here.

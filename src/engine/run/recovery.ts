@@ -61,7 +61,7 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
   const begins = paused || lease.attempt < 1;
   const again =
     first !== undefined && served !== undefined && (begins || mayRunAgain(recovery, served, ranBefore(first, attempt)));
-  if (!again) return fail(recovery, first?.traceParent);
+  if (!again) return fail(recovery, first);
   if (!leases.admit(log.taskId)) return leases.park(log.taskId, lease);
   const begun = begins ? leases.lease(open[0]?.position ?? 0) : lease;
   const start = await enter(recovery, begun, begins);
@@ -111,15 +111,15 @@ function ranBefore(turn: TurnRequest, attempt: number): TurnRequest {
   return { ...turn, attempt: Math.max(2, attempt) };
 }
 
-/** @param traceParent of the message whose turn was interrupted */
-async function fail({ log, lease, source, ended }: Recovery, traceParent = ""): Promise<void> {
+/** @param turn the interrupted turn */
+async function fail({ log, lease, source, ended }: Recovery, turn: TurnRequest | undefined): Promise<void> {
   const what = ended === "outage" ? "an outage of the task store" : "a crash of the server";
   const why = `The agent was stopped by ${what} before it finished.`;
   // Before the end is stored: after another crash nothing would cancel them.
-  await leaveOthers(source, log);
+  await leaveOthers(source, log, { cause: turn });
   try {
     const draft = statusDraft(log.messageContext, State.FAILED, why, source.now());
-    await log.append({ ...draft, traceParent }, { fence: lease });
+    await log.append({ ...draft, traceParent: turn?.traceParent ?? "" }, { fence: lease });
   } catch (error) {
     // A client canceled it meanwhile, or another process has it.
     if (!isEnded(error) && !(error instanceof LeaseLost)) throw error;

@@ -8,6 +8,7 @@ import type { TurnRequest } from "../../agent/turn-request.js";
 import { within } from "../../core/async.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import { type LogCause, logFacts } from "../../core/log-facts.js";
 import type { TaskStore } from "../../store/task-store.js";
 import { decodeEntry } from "../../task/entry.js";
 import { RelayCheckpoints, type RelayedEntry } from "../../task/relay-checkpoints.js";
@@ -21,6 +22,14 @@ interface SubTaskSource extends Pick<TurnSource, "outgoing"> {
   readonly store: TaskStore;
   readonly limits: Pick<Limits, "cancelGraceMs">;
   readonly logger: Logger;
+}
+
+/** Options of `leaveOthers`. */
+interface Leaving {
+  /** Tells which sub-tasks the running turn cancels itself. Default: none. */
+  readonly isOwn?: (checkpoint: RelayCheckpoint) => boolean;
+  /** The turn that ends, for log lines. */
+  readonly cause?: LogCause | undefined;
 }
 
 /** Entries per read. */
@@ -96,22 +105,23 @@ async function relaysOf(store: TaskStore, { taskId, fold }: TaskLog): Promise<re
 /**
  * Cancels a task's open sub-tasks. Waits for the other agents' answers for at most half the cancel grace period, and
  * never rejects: sub-tasks that cannot be read or reached are skipped.
- * @param isOwn tells which sub-tasks the running turn cancels itself
  */
 export async function leaveOthers(
   { outgoing, logger, limits, store }: SubTaskSource,
   log: TaskLog,
-  isOwn: (checkpoint: RelayCheckpoint) => boolean = () => false,
+  { isOwn = () => false, cause: { requestId, traceParent } = {} }: Leaving = {},
 ): Promise<void> {
   if (outgoing === undefined || (log.fold.knowsRelays && log.fold.relays === undefined)) return;
+  const { taskId, tenant } = log.head;
+  const task = { requestId, traceParent, taskId, tenant };
   const leave = async (): Promise<void> => {
     const checkpoints = openIn(await relaysOf(store, log));
     await Promise.all(
-      checkpoints.filter((checkpoint) => !isOwn(checkpoint)).map((checkpoint) => outgoing.leave(checkpoint, log.head)),
+      checkpoints.filter((checkpoint) => !isOwn(checkpoint)).map((checkpoint) => outgoing.leave(checkpoint, task)),
     );
   };
   const leaving = leave().catch((error: unknown) => {
-    logger.warn({ err: error, taskId: log.taskId }, "what other agents do for a task that is over could not be read");
+    logger.warn({ err: error, ...logFacts(task) }, "what other agents do for a task that is over could not be read");
   });
   await within(limits.cancelGraceMs / 2, leaving);
 }
@@ -172,7 +182,7 @@ export class SubTasks {
   /** Cancels those that this turn has not reached: those of earlier turns and of earlier attempts. */
   leaveOthers(): Promise<void> {
     const calls = this.#turn && turnCalls(this.#turn);
-    return leaveOthers(this.#source, this.#log, (checkpoint) => calls?.sees(checkpoint) === true);
+    return leaveOthers(this.#source, this.#log, { isOwn: (checkpoint) => calls?.sees(checkpoint) === true });
   }
 
   /** Cancels all of them before the end of the task is stored: a crash after that would leave them running. */

@@ -24,6 +24,11 @@ export class TurnQueue {
     this.#known.push(request);
   }
 
+  /** The first known message; undefined if none waits. */
+  get first(): TurnRequest | undefined {
+    return this.#known[0];
+  }
+
   /** Position of the next stored message after the current turn; undefined if none waits. */
   get next(): number | undefined {
     const { fold, turns } = this.#log;
