@@ -16,10 +16,11 @@ import { testTls } from "../server/tls.js";
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const certificates = new Certificates();
-const authority = certificates.make("authority");
-const impostor = certificates.make("authority");
+const kind = "rsa:2048";
+const authority = certificates.make("authority", { kind });
+const impostor = certificates.make("authority", { kind });
 
-const good = certificates.make("nightly", { by: authority });
+const good = certificates.make("nightly", { by: authority, kind });
 
 /** What a client shows, and how its call ends: with the owner, refused, or closed by TLS. */
 const shown: Record<string, readonly [Pair | undefined, RegExp]> = {

@@ -14,8 +14,8 @@ import { Certificates } from "./certificates.js";
 import { testTls } from "./tls.js";
 
 const certificates = new Certificates();
-const first = certificates.make("first.example");
-const second = certificates.make("second.example", { kind: "ec" });
+const first = certificates.make("first.example", { kind: "rsa:2048" });
+const second = certificates.make("second.example");
 const ended = certificates.make("ended.example", { to: "20210203000000Z" });
 const alice = certificates.make("alice");
 const bob = certificates.make("bob");

@@ -6,9 +6,9 @@ import { Certificates } from "./certificates.js";
 const certificates = new Certificates();
 afterAll(() => certificates.clean());
 
-const rsa = certificates.make("agents.example");
-const other = certificates.make("other.example");
-const ec = certificates.make("curve.example", { kind: "ec" });
+const rsa = certificates.make("agents.example", { kind: "rsa:2048" });
+const other = certificates.make("other.example", { kind: "rsa:2048" });
+const ec = certificates.make("curve.example");
 
 describe("tlsFaults()", () => {
   it("takes a key with its certificate, also with more in either file", () => {
