@@ -10,7 +10,7 @@ import { Routes, type Rules } from "./calls/failover.js";
 import { guessingTransport } from "./calls/guessing-transport.js";
 import { CallParameters } from "./calls/parameters.js";
 import type { A2AClient } from "./client.js";
-import { authentication, type CardAfter } from "./credentials/authentication.js";
+import { authentication, type PresentCard } from "./credentials/authentication.js";
 import { CredentialHosts } from "./credentials/credential-hosts.js";
 import { CardCache } from "./discovery/card-cache.js";
 import { type CardOptions, type CardSource, type FoundCard, findCard, verified } from "./discovery/discovery.js";
@@ -54,8 +54,8 @@ export function connectWith(platformOf: (options: PlatformOptions) => Platform):
           options: options.card ?? {},
           cache: cacheOf(options, shared),
           limits,
-          version: options.version,
           signal,
+          version: options.version,
           revalidates,
         });
       return clientOf(await find(options.signal, false), { platform, options, limits, spans, find });
@@ -80,7 +80,7 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
     transportOf(platform, candidate.binding, {
       url: candidate.url,
       parameters: parametersOf(candidate, options),
-      interceptors: interceptorsOf(settings, used, candidate, cardAfter),
+      interceptors: interceptorsOf(settings, used, candidate, present),
       maxAnswerBytes: limits.maxAnswerBytes,
       maxAnswerValues: limits.maxAnswerValues,
       older: candidate.older,
@@ -98,12 +98,10 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
     used = replacedBy(used, card, settings);
     if (!card.isGuessed) routes.replace(used.candidates, rules());
   };
-  const cardAfter: CardAfter = async (card, signal) => {
+  const present: PresentCard = async (signal) => {
+    const again = await settings.find(signal, true);
     // An extended card stays, and so does one that has replaced the first.
-    if (used.calls === card && used.card === found.card) {
-      const again = await settings.find(signal, true);
-      if (used.calls === card && again.text !== found.text) use(again);
-    }
+    if (used.calls === found.card && again.text !== found.text) use(again);
     return used.calls;
   };
   return {
@@ -173,11 +171,11 @@ function interceptorsOf(
   { platform: { http }, options, spans }: ClientSettings,
   { calls: card, hosts }: CardInUse,
   candidate: Candidate,
-  cardAfter: CardAfter,
+  present: PresentCard,
 ): Interceptor[] {
   const { credentials, tls, interceptors = [] } = options;
   const certificate = tls?.cert !== undefined;
-  const secrets = authentication(candidate, { card, credentials, hosts, certificate, http, cardAfter });
+  const secrets = authentication(candidate, { card, credentials, hosts, certificate, http, present });
   const own = interceptors.length === 0 ? [] : [...interceptors, connectErrors];
   const all = secrets === undefined ? own : [...own, secrets];
   return spans === undefined ? all : [spans(candidate, card), ...all];

@@ -21,11 +21,11 @@ interface Authenticating {
   /** True if connections present a client certificate. */
   readonly certificate: boolean;
   readonly http: HttpClient;
-  readonly cardAfter: CardAfter;
+  readonly present: PresentCard;
 }
 
-/** Returns the card that new calls follow, after reading it again if that is still the given one. */
-export type CardAfter = (card: AgentCard, signal: AbortSignal) => Promise<AgentCard>;
+/** Returns the card that new calls follow, after reading the agent's again. */
+export type PresentCard = (signal: AbortSignal) => Promise<AgentCard>;
 
 type Request = UnaryRequest | StreamRequest;
 
@@ -36,36 +36,29 @@ type Request = UnaryRequest | StreamRequest;
  * credentials.
  */
 export function authentication(candidate: Candidate, given: Authenticating): Interceptor | undefined {
-  const { card, credentials, hosts, certificate, http, cardAfter } = given;
+  const { card, credentials, hosts, certificate, http, present } = given;
   const { url, binding } = candidate;
   const isOpen = hosts.has(url);
   if (isOpen && credentials === undefined && !certificate) return undefined;
   const choose = (from: AgentCard, skill: string): Choice =>
     chooseCredentials(from, credentials, { certificate, query: binding !== "GRPC", skill });
-  const guarded = new Set(card.skills.flatMap(({ id, securityRequirements: { length } }) => (length > 0 ? [id] : [])));
-  // Created on first use, since a card may have many skills.
-  const choices = new Map<string, Choice>();
-  const choiceOf = (named: string): Choice => {
-    const skill = guarded.has(named) ? named : "";
-    const choice = choices.get(skill) ?? choose(card, skill);
-    choices.set(skill, choice);
-    return choice;
-  };
+  const usual = choose(card, "");
   return (next) => async (request) => {
-    const { contextValues, header, signal } = request;
-    let choice = choiceOf(contextValues.get(skillKey));
-    if (!isOpen && (choice.schemes.length > 0 || hasCredentials(header, card))) throw ownRefusal(hosts.refusal(url));
-    if (isEmpty(choice) && !(isOpen && credentials)) return next(request);
-    let shown = new ShownCredentials(choice, { card, url, http, signal });
+    const skill = request.contextValues.get(skillKey);
+    const context = { card, url, http, signal: request.signal };
+    let choice = skill === "" ? usual : choose(card, skill);
+    if (!isOpen && (choice.schemes.length > 0 || hasCredentials(request.header, card)))
+      throw ownRefusal(hosts.refusal(url));
+    let shown = new ShownCredentials(choice, context);
     const asked = request.stream ? await repeatable(request) : () => request;
     const attempt = async () => next(await withCredentials(asked(), shown));
     const again = async (thrown: unknown) => {
       const error = clientError(thrown);
       let isBetter = !isOwnRefusal(thrown) && (await shown.again(error));
-      if (isEmpty(choice) && error.reason === "UNAUTHENTICATED") {
-        const present = await cardAfter(card, signal).catch(() => card);
-        choice = choose(present, contextValues.get(skillKey));
-        shown = new ShownCredentials(choice, { card: present, url, http, signal });
+      if (isOpen && isEmpty(choice) && error.reason === "UNAUTHENTICATED") {
+        const newer = await present(request.signal).catch(() => card);
+        choice = choose(newer, skill);
+        shown = new ShownCredentials(choice, { ...context, card: newer });
         isBetter = !isEmpty(choice);
       }
       if (isBetter) return attempt();
@@ -74,14 +67,12 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
     const response = await attempt().catch(again);
     if (!response.stream) return response;
     // Some bindings report a rejected call only when its stream is read.
-    const message = begunStream(response.message, async (messages) => {
-      try {
-        return prepend(await messages.next(), messages);
-      } catch (thrown) {
-        const second = await again(thrown);
-        return second.message as AsyncIterable<never>;
-      }
-    });
+    const message = begunStream(response.message, (messages) =>
+      messages.next().then(
+        (first) => prepend(first, messages),
+        async (thrown) => (await again(thrown)).message as AsyncIterable<never>,
+      ),
+    );
     return { ...response, message };
   };
 }

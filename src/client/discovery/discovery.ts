@@ -247,7 +247,7 @@ async function asked(url: string, own: Headers, finding: Finding): Promise<strin
   const { http, cache, limits, signal } = finding;
   const key = `${url}\n${JSON.stringify([...own])}`;
   const kept = cache?.get(key);
-  if (kept !== undefined && finding.revalidates !== true && performance.now() < kept.freshUntil) return kept.text;
+  if (finding.revalidates !== true && kept !== undefined && performance.now() < kept.freshUntil) return kept.text;
   const headers = new Headers(own);
   if (!headers.has("accept")) headers.set("accept", "application/json");
   if (kept?.etag !== undefined) headers.set("if-none-match", kept.etag);
