@@ -40,6 +40,7 @@ export interface Database {
   readonly isOpen: boolean;
   /** True inside a transaction. SQLite ends one by itself after some errors. */
   readonly inTransaction: boolean;
+  /** Prepares a statement. In it, as in those of `rows` and `values`, a question mark is always a parameter. */
   command<P extends readonly Parameter[] = Parameter[]>(sql: string): Command<P>;
   /** Returns rows as arrays, which is faster than objects. Column names have to differ. */
   rows<P extends readonly Parameter[], R extends readonly unknown[]>(sql: string): Query<P, R>;
