@@ -449,7 +449,7 @@ describe("interleaved turns on one conversation's state", () => {
           expect(state.toSorted()).toEqual(made.toSorted());
         },
       ),
-      { numRuns: isSlow ? scaled(3, 5) : scaled(40, 120) },
+      { numRuns: isSlow ? scaled(3, 5) : scaled(20, 120) },
     );
   });
 });
