@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach } from "vitest";
+import { afterEachTest } from "../support/clean-up.js";
 
 /** A request that a server got. */
 export interface Got {
@@ -15,7 +15,7 @@ export interface CardServer {
 }
 
 const running: (() => void)[] = [];
-afterEach(() => {
+afterEachTest(() => {
   for (const end of running.splice(0)) end();
 });
 

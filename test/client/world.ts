@@ -1,6 +1,5 @@
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
 import type { A2AClient } from "../../src/client/client.js";
@@ -12,9 +11,10 @@ import type { ClientOptions } from "../../src/client/options.js";
 import { createServer, type Server } from "../../src/server/create-server.js";
 import type { ServerOptions } from "../../src/server/options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { afterEachTest } from "../support/clean-up.js";
 
 const opened: (() => unknown)[] = [];
-afterEach(async () => {
+afterEachTest(async () => {
   for (const close of opened.splice(0).reverse()) await close();
 });
 
@@ -55,7 +55,7 @@ export const quick = { retryMs: 1, maxRetryMs: 5 };
 
 /** Cards that were fetched in this test: the system gives the ports of those before to other servers. */
 let cards = new CardCache();
-afterEach(() => {
+afterEachTest(() => {
   cards = new CardCache();
 });
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach } from "vitest";
+import { beforeEach } from "vitest";
 import { alwaysHealthy } from "../../src/store/health.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { postgresStore } from "../../src/store/postgres/index.js";
@@ -7,6 +7,7 @@ import type { TaskStore } from "../../src/store/task-store.js";
 import { EmptyDatabases } from "../store/postgres/empty-databases.js";
 import { thePostgres } from "../store/postgres/server.js";
 import { temporaryFile } from "../store/sqlite/files.js";
+import { afterEachTest } from "../support/clean-up.js";
 import { seeded, slowStore } from "../support/slow-store.js";
 
 /**
@@ -29,7 +30,7 @@ const opened: TaskStore[] = [];
 let databases: EmptyDatabases | undefined;
 
 /** After each test, before its files are removed. Engines that a test leaves behind meet a closed store. */
-afterEach(async () => {
+afterEachTest(async () => {
   for (const store of opened.splice(0)) await store.close();
   await databases?.drop();
 });

@@ -1,14 +1,14 @@
-import { afterEach } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import type { Logger } from "../../src/core/log.js";
 import { createServer, type Server } from "../../src/server/create-server.js";
 import type { ServerOptions } from "../../src/server/options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { afterEachTest } from "../support/clean-up.js";
 import { Gates } from "../support/gates.js";
 
 const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
+afterEachTest(async () => {
   for (const clean of cleanups.splice(0).reverse()) await clean();
 });
 

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { createServer, request as httpRequest, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { importJWK, type JWK, SignJWT } from "jose";
-import { afterEach } from "vitest";
 import type { PushSigningOptions } from "../../src/push/options.js";
 import { createPushSigner } from "../../src/push/signature/signer.js";
 import {
@@ -16,12 +15,13 @@ import {
 } from "../../src/push-receiver/index.js";
 import { type KeyPair, keyPair } from "../card/signing/keys.js";
 import { newSecret, newWebhookKeys } from "../push/signature/keys.js";
+import { afterEachTest } from "../support/clean-up.js";
 
 export const issuer = "https://agents.example";
 export const audience = "https://hooks.example/a2a";
 
 const closing: Server[] = [];
-afterEach(async () => {
+afterEachTest(async () => {
   for (const server of closing.splice(0)) {
     server.closeAllConnections();
     server.close();

@@ -9,7 +9,6 @@ import {
   type ServerOptions,
   type ServiceError,
 } from "@grpc/grpc-js";
-import { afterEach } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { A2AService, StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
@@ -19,6 +18,7 @@ import { defaultLimits } from "../../../src/core/limits.js";
 import type { Logger } from "../../../src/core/log.js";
 import { Arrivals } from "../../../src/http/arrivals.js";
 import type { Invocation, InvocationResult, Invoke } from "../../../src/service/invoke.js";
+import { afterEachTest } from "../../support/clean-up.js";
 
 export const unary = A2AService.method.getTask;
 export const streaming = A2AService.method.subscribeToTask;
@@ -39,7 +39,7 @@ export function recordingLogger(): { logger: Logger; lines: Line[] } {
 }
 
 const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
+afterEachTest(async () => {
   for (const clean of cleanups.splice(0).reverse()) await clean();
 });
 

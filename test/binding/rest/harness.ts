@@ -2,7 +2,6 @@ import * as http from "node:http";
 import * as http2 from "node:http2";
 import type { AddressInfo } from "node:net";
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
-import { afterEach } from "vitest";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { BindingOptions, HttpBinding } from "../../../src/binding/binding.js";
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
@@ -11,6 +10,7 @@ import { Arrivals } from "../../../src/http/arrivals.js";
 import type { Invocation, InvocationResult, Invoke } from "../../../src/service/invoke.js";
 import { servedVersions } from "../../../src/version/versions.js";
 import { handlerOf } from "../../support/binding-handler.js";
+import { afterEachTest } from "../../support/clean-up.js";
 
 export type Protocol = "HTTP/1.1" | "HTTP/2";
 export const protocols: readonly Protocol[] = ["HTTP/1.1", "HTTP/2"];
@@ -42,7 +42,7 @@ export interface Setup {
 
 const cleanups: (() => Promise<void> | void)[] = [];
 
-afterEach(async () => {
+afterEachTest(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 

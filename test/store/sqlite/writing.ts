@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { afterEach } from "vitest";
 import { silentLogger } from "../../../src/core/log.js";
 import type { SqliteStore } from "../../../src/store/sqlite/assemble.js";
 import { sqliteDriver } from "../../../src/store/sqlite/driver/choose.js";
 import { workerStore } from "../../../src/store/sqlite/worker-store.js";
 import type { WriterAnswer, WriterRequest } from "../../../src/store/sqlite/writer-protocol.js";
 import { StoreWriter } from "../../../src/workers/store-writer.js";
+import { afterEachTest } from "../../support/clean-up.js";
 import { bundle } from "../../support/writer-thread.js";
 
 /** A process that writes a file, started again when it ends, with what it logged. */
@@ -20,7 +20,7 @@ export interface Writing {
 
 const all: Writing[] = [];
 
-afterEach(() => Promise.all(all.splice(0).map(({ writer }) => writer.end())));
+afterEachTest(() => Promise.all(all.splice(0).map(({ writer }) => writer.end())));
 
 export function writing(path: string, shared = false): Writing {
   const log: string[] = [];

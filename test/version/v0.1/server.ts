@@ -1,10 +1,10 @@
-import { afterEach } from "vitest";
 import type { Agent } from "../../../src/agent/agent.js";
 import { composeNode, type NodeComponents } from "../../../src/server/compose-node.js";
 import type { A2AOptions } from "../../../src/server/options.js";
 import { resolveOptions } from "../../../src/server/resolve-options.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { servedVersions } from "../../../src/version/versions.js";
+import { afterEachTest } from "../../support/clean-up.js";
 
 type Json = Record<string, unknown>;
 
@@ -18,7 +18,7 @@ export interface Answer {
 }
 
 const opened: NodeComponents[] = [];
-afterEach(async () => {
+afterEachTest(async () => {
   for (const each of opened.splice(0)) await each.lifecycle.close(0);
 });
 
