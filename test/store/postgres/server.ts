@@ -1,8 +1,9 @@
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { memoryFolder } from "../../support/memory-folder.js";
 
 /** Installed versions of PostgreSQL, as Debian's packages lay them out, the newest first. */
 const ROOT = "/usr/lib/postgresql";
@@ -14,12 +15,6 @@ export function programs(): string | undefined {
   const [newest] = readdirSync(ROOT).sort((a, b) => Number(b) - Number(a));
   return newest === undefined ? undefined : join(ROOT, newest, "bin");
 }
-
-/** A file system in memory, on Linux. */
-const MEMORY = "/dev/shm";
-
-/** Free bytes from which files of a server may be in memory. It takes 40 to 200 MB. */
-const MEMORY_ROOM = 2 ** 30;
 
 /** A server of its own, in a temporary folder, that listens on a Unix socket alone. */
 export class PostgresServer {
@@ -112,14 +107,9 @@ export class PostgresServer {
   }
 }
 
-/**
- * The folder for the files of a server. One that does not wait for the disk keeps them in memory: to make and to remove a table's
- * files takes several times as long on a disk.
- */
+/** The folder for the files of a server: in memory for one that does not wait for the disk. */
 function placeFor({ fsync }: Readonly<Record<string, string>>): string {
-  if (fsync !== "off" || !existsSync(MEMORY)) return tmpdir();
-  const { bavail, bsize } = statfsSync(MEMORY);
-  return bavail * bsize < MEMORY_ROOM ? tmpdir() : MEMORY;
+  return fsync === "off" ? memoryFolder() : tmpdir();
 }
 
 function isRoot(): boolean {

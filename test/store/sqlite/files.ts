@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEachTest } from "../../support/clean-up.js";
+import { memoryFolder } from "../../support/memory-folder.js";
 
 const directories: string[] = [];
 
@@ -11,7 +11,7 @@ afterEachTest(() => {
 
 /** A new directory that goes away after the test. */
 export function temporaryDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), "parley-store-"));
+  const directory = mkdtempSync(join(memoryFolder(), "parley-store-"));
   directories.push(directory);
   return directory;
 }
