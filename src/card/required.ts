@@ -1,4 +1,4 @@
-import type { DescField, DescOneof } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import type { ReflectMessage } from "@bufbuild/protobuf/reflect";
 import { isRequired } from "../wire/field-rules.js";
 
@@ -11,6 +11,18 @@ const mayBeEmpty: ReadonlySet<string> = new Set([
   "lf.a2a.v1.AgentCard.skills",
 ]);
 
+/** The REQUIRED fields of each message: protobuf-es parses the options of a field each time. */
+const required = new WeakMap<DescMessage, ReadonlySet<DescField>>();
+
+function requiredOf(desc: DescMessage): ReadonlySet<DescField> {
+  let fields = required.get(desc);
+  if (fields === undefined) {
+    fields = new Set(desc.fields.filter(isRequired));
+    required.set(desc, fields);
+  }
+  return fields;
+}
+
 /**
  * Returns every unset REQUIRED field and every one-of without a member, at any depth, as sentences that begin with the
  * place. The rules come from the descriptor (specification 5.7), so a new REQUIRED field needs no change here.
@@ -19,7 +31,7 @@ export function missingFields(message: ReflectMessage, path = ""): string[] {
   const found: string[] = [];
   for (const field of message.fields) {
     const place = path === "" ? field.jsonName : `${path}.${field.jsonName}`;
-    if (isRequired(field)) found.push(...missing(message, field, place));
+    if (requiredOf(message.desc).has(field)) found.push(...missing(message, field, place));
     for (const [inner, at] of inside(message, field, place)) found.push(...missingFields(inner, at));
   }
   for (const oneof of message.desc.oneofs) {

@@ -16,17 +16,9 @@ import { http } from "../../gen/google/api/annotations_pb.js";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.js";
 import { isRecord, membersOf } from "../core/members.js";
 
-/** Results of `isRequired`: protobuf-es parses the options of a field each time. */
-const required = new WeakMap<DescField, boolean>();
-
 /** Returns true if the contract marks the field as REQUIRED (`google.api.field_behavior`, specification 5.7). */
 export function isRequired(field: DescField): boolean {
-  let known = required.get(field);
-  if (known === undefined) {
-    known = getOption(field, field_behavior).includes(FieldBehavior.REQUIRED);
-    required.set(field, known);
-  }
-  return known;
+  return getOption(field, field_behavior).includes(FieldBehavior.REQUIRED);
 }
 
 /**
