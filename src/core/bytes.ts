@@ -165,7 +165,7 @@ export class Gathered {
 
   /** All bytes that are buffered. */
   get bytes(): Uint8Array {
-    return this.#bytes.subarray(this.#begin, this.#end);
+    return this.size === this.#bytes.byteLength ? this.#bytes : this.#bytes.subarray(this.#begin, this.#end);
   }
 
   /** Removes the first `count` bytes. */

@@ -171,7 +171,7 @@ export class Session {
 
   /** True if it can take another call. */
   get hasCapacity(): boolean {
-    return this.#calls < this.#mostCalls && this.isOpen && this.#doubtedAt !== this.bytesRead;
+    return this.#calls < this.#mostCalls && this.isOpen && (this.#doubtedAt < 0 || this.#doubtedAt !== this.bytesRead);
   }
 
   /** Bytes received on the connection. */
@@ -225,7 +225,7 @@ export class Session {
 
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
     this.#tables.began();
-    return withLightBind(() => this.http2.request(headers));
+    return isHeavy ? withLightBind(() => this.http2.request(headers)) : this.http2.request(headers);
   }
 
   /**
