@@ -53,7 +53,7 @@ export interface WireMethod {
   open(asked: WireCall, message: Message): Promise<StreamResponse>;
 }
 
-/** The methods of a binding; undefined for one without a form in it. May throw an A2AError that says so. */
+/** Creates a method of a binding; undefined for one without a form in it. May throw an A2AError that says so. */
 type WireMethods = (method: DescMethod) => WireMethod | undefined;
 
 /**
@@ -62,6 +62,7 @@ type WireMethods = (method: DescMethod) => WireMethod | undefined;
  */
 export class CallTransport implements Transport {
   readonly #methods: WireMethods;
+  readonly #wires = new Map<DescMethod, WireMethod>();
   readonly #parameters: CallParameters | undefined;
   readonly #intercepted: ReturnType<Interceptor> | undefined;
 
@@ -162,9 +163,11 @@ export class CallTransport implements Transport {
   }
 
   #wireMethod(method: DescMethod): WireMethod {
-    const wire = this.#methods(method);
-    if (wire !== undefined) return wire;
-    throw new A2AError("METHOD_NOT_FOUND", `This binding has no form for ${method.toString()}.`);
+    const wire = this.#wires.get(method) ?? this.#methods(method);
+    if (wire === undefined)
+      throw new A2AError("METHOD_NOT_FOUND", `This binding has no form for ${method.toString()}.`);
+    this.#wires.set(method, wire);
+    return wire;
   }
 }
 

@@ -15,15 +15,9 @@ import { errorInConnect } from "./wire-errors.js";
 
 /** The Connect protocol, in binary (connectrpc.com/docs/protocol). */
 export function connectTransport(settings: TransportSettings, http: HttpClient): Transport {
-  const methods = new Map<DescMethod, WireMethod>();
   return new CallTransport(settings, (desc) => {
-    let method = methods.get(desc);
-    if (method === undefined) {
-      if (desc.methodKind === "unary") method = new ConnectMethod(desc, settings, http);
-      if (desc.methodKind === "server_streaming") method = new FramedMethod(desc, settings, http, streams);
-      if (method !== undefined) methods.set(desc, method);
-    }
-    return method;
+    if (desc.methodKind === "unary") return new ConnectMethod(desc, settings, http);
+    return desc.methodKind === "server_streaming" ? new FramedMethod(desc, settings, http, streams) : undefined;
   });
 }
 

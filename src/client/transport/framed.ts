@@ -30,17 +30,11 @@ export interface FramedProtocol {
 
 /** Creates the transport of such a protocol, in binary. */
 export function framedTransport(settings: MessageSettings, http: HttpClient, protocol: FramedProtocol): Transport {
-  const methods = new Map<string, WireMethod>();
   return new CallTransport(settings, (desc) => {
-    const path = pathOf(desc);
-    let method = methods.get(path);
-    if (method === undefined && desc.methodKind !== "client_streaming" && desc.methodKind !== "bidi_streaming") {
-      const older = settings.methods?.(desc);
-      if (settings.methods !== undefined && older === undefined) return undefined;
-      method = new FramedMethod(desc, settings, http, protocol, older);
-      methods.set(path, method);
-    }
-    return method;
+    if (desc.methodKind === "client_streaming" || desc.methodKind === "bidi_streaming") return undefined;
+    const older = settings.methods?.(desc);
+    if (settings.methods !== undefined && older === undefined) return undefined;
+    return new FramedMethod(desc, settings, http, protocol, older);
   });
 }
 

@@ -52,15 +52,9 @@ export function jsonTransport(
   ownType?: string,
 ): Transport {
   const types = new BodyTypes(ownType);
-  const made = new Map<string, WireMethod | undefined>();
   return new CallTransport(settings, (desc) => {
-    const known = made.get(desc.name);
-    if (known !== undefined) return known;
     const method = methods(desc);
-    if (method === undefined) return undefined;
-    const wire = new JsonWireMethod({ desc, method, settings, http, types });
-    made.set(desc.name, wire);
-    return wire;
+    return method === undefined ? undefined : new JsonWireMethod({ desc, method, settings, http, types });
   });
 }
 
