@@ -2,7 +2,7 @@ import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
 import { parseUrl } from "../../core/net.js";
 import { unavailable } from "../errors/errors.js";
-import type { HttpAnswer, HttpAsk } from "../platform.js";
+import type { AnswerReceiver, BodyReceiver, HttpAnswer, HttpAsk, HttpClient } from "../platform.js";
 
 /** Unread bytes after which reading from the connection pauses. */
 const MAX_WAITING = 64 * 1024;
@@ -20,11 +20,31 @@ interface PieceReader {
   reject(error: unknown): void;
 }
 
-/** Takes each chunk as it arrives. */
-interface Taker {
-  take(chunk: Uint8Array): void;
-  resolve(): void;
-  reject(error: unknown): void;
+/** Creates a client that passes answers to receivers, and to a receiver that resolves a promise if none is given. */
+export function clientOf(begin: (ask: HttpAsk, receiver: AnswerReceiver) => void): HttpClient {
+  const send = (ask: HttpAsk): Promise<HttpAnswer> =>
+    new Promise((resolve, reject) => begin(ask, new HeadReceiver(resolve, reject)));
+  return Object.assign(send, { begin });
+}
+
+/** Resolves a promise with the answer when its head has arrived. */
+class HeadReceiver implements AnswerReceiver {
+  readonly #resolve: (answer: HttpAnswer) => void;
+  readonly failed: (error: unknown) => void;
+
+  constructor(resolve: (answer: HttpAnswer) => void, reject: (error: unknown) => void) {
+    this.#resolve = resolve;
+    this.failed = reject;
+  }
+
+  answered(answer: HttpAnswer): boolean {
+    this.#resolve(answer);
+    return false;
+  }
+
+  take(): void {}
+
+  ended(): void {}
 }
 
 /** An incoming answer over any transport, read at the pace of its reader. */
@@ -32,8 +52,9 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
   status = 0;
   contentType = "";
   protected readonly ask: HttpAsk;
-  readonly #resolve: (answer: HttpAnswer) => void;
-  readonly #reject: (error: unknown) => void;
+  readonly #receiver: AnswerReceiver;
+  /** True once the receiver has the head. */
+  #hasBegun = false;
   #headers: Headers | undefined;
   /** Bytes that have arrived and are unread. */
   readonly #waiting = new Gathered();
@@ -41,14 +62,13 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
   #failure: unknown;
   #whole: WholeReader | undefined;
   #next: PieceReader | undefined;
-  #taker: Taker | undefined;
+  #taker: BodyReceiver | undefined;
   /** True after the end of the answer. */
   isOver = false;
 
-  constructor(ask: HttpAsk, resolve: (answer: HttpAnswer) => void, reject: (error: unknown) => void) {
+  constructor(ask: HttpAsk, receiver: AnswerReceiver) {
     this.ask = ask;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#receiver = receiver;
   }
 
   protected abstract makeHeaders(): Headers;
@@ -70,7 +90,12 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
     this.contentType = contentType;
     if (encoding !== "" && encoding !== "identity") {
       this.breakOff(wrong(`The answer is in the encoding ${encoding.slice(0, 50)}, which was not asked for.`));
-    } else this.#resolve(this);
+      return;
+    }
+    this.#hasBegun = true;
+    if (!this.#receiver.answered(this)) return;
+    this.#taker = this.#receiver;
+    this.#advance();
   }
 
   protected arrived(chunk: Uint8Array): void {
@@ -92,8 +117,7 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
     const failure = given ?? (this.status === 0 ? unanswered() : undefined);
     if (failure !== undefined) {
       this.#failure = this.#errorOf(failure);
-      // Has no effect after the answer began.
-      this.#reject(this.#failure);
+      if (!this.#hasBegun) this.#receiver.failed(this.#failure);
     }
     this.#advance();
   }
@@ -135,7 +159,7 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
 
   read(take: (chunk: Uint8Array) => void): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#taker = { take, resolve, reject };
+      this.#taker = { take, ended: resolve, failed: reject };
       this.#advance();
       this.#resume();
     });
@@ -169,19 +193,19 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
     else if (this.#next !== undefined) this.#advanceNext(this.#next);
   }
 
-  #advanceTaker({ take, resolve, reject }: Taker): void {
+  #advanceTaker(taker: BodyReceiver): void {
     try {
-      if (this.#waiting.size > 0) take(this.#taken());
+      if (this.#waiting.size > 0) taker.take(this.#taken());
     } catch (error) {
       this.#taker = undefined;
       this.cancel();
-      reject(error);
+      taker.failed(error);
       return;
     }
     if (!this.isOver) return;
     this.#taker = undefined;
-    if (this.#failure !== undefined) reject(this.#failure);
-    else resolve();
+    if (this.#failure !== undefined) taker.failed(this.#failure);
+    else taker.ended();
   }
 
   #advanceWhole({ maxBytes, resolve, reject }: WholeReader): void {
