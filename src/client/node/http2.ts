@@ -47,7 +47,7 @@ function headOf(ask: HttpAsk, origins: Set<string>): RequestHead {
   const { form } = headers;
   if (form instanceof RequestHead && form.isOf(ask)) return form;
   const head = new RequestHead(ask, origins);
-  headers.form = head;
+  headers.keep(head);
   return head;
 }
 
