@@ -40,29 +40,8 @@ export interface HttpAnswer {
   field?(of: "headers" | "trailers", name: string): string | undefined;
 }
 
-/** Sends HTTP requests. Redirects are answers. */
-export interface HttpClient {
-  /** Rejects with an A2AError, reason UNAVAILABLE, if no answer came. */
-  (ask: HttpAsk): Promise<HttpAnswer>;
-  /** Passes the answer to a receiver. It costs less than promises, and not every client can do it. */
-  readonly begin?: (ask: HttpAsk, receiver: AnswerReceiver) => void;
-}
-
-/** Receives the body of an answer as it arrives. */
-export interface BodyReceiver {
-  /** An error that it throws closes the connection and is passed to `failed`. */
-  take(chunk: Uint8Array): void;
-  /** Called at the end of the body. */
-  ended(): void;
-  /** Called if the body cannot be read to its end. */
-  failed(error: unknown): void;
-}
-
-/** Receives an answer as it arrives. `failed` is also called if none came. */
-export interface AnswerReceiver extends BodyReceiver {
-  /** Receives the head. Returns true to receive the body, and false to read it by the methods of the answer. */
-  answered(answer: HttpAnswer): boolean;
-}
+/** Sends HTTP requests. Rejects with an A2AError, reason UNAVAILABLE, if no answer came. Redirects are answers. */
+export type HttpClient = (ask: HttpAsk) => Promise<HttpAnswer>;
 
 /** Settings of a transport. */
 export interface TransportSettings {

@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 import { withoutSecrets } from "../../core/net.js";
 import type { Connection, ConnectionPools, Sending } from "../../outgoing/connections.js";
 import type { HttpClient } from "../platform.js";
-import { clientOf, IncomingAnswer, wrong } from "./incoming.js";
+import { IncomingAnswer, wrong } from "./incoming.js";
 
 /** Maximum number of 1xx responses before the final one. */
 const MAX_INTERIM = 16;
@@ -10,14 +10,15 @@ const MAX_INTERIM = 16;
 /** Creates an HTTP/1.1 client. */
 export function undiciClient(connections: ConnectionPools): HttpClient {
   const origins = new Set<string>();
-  return clientOf((ask, receiver) => {
-    const exchange = new Http1Request(ask, receiver);
-    try {
-      exchange.begin(connections, split(ask.url, origins));
-    } catch (error) {
-      exchange.onResponseError(undefined, error as Error);
-    }
-  });
+  return (ask) =>
+    new Promise((resolve, reject) => {
+      const exchange = new Http1Request(ask, resolve, reject);
+      try {
+        exchange.begin(connections, split(ask.url, origins));
+      } catch (error) {
+        exchange.onResponseError(undefined, error as Error);
+      }
+    });
 }
 
 /** Maximum number of origins remembered as well-formed. */

@@ -1,58 +1,25 @@
-import type { ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
+import type { ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
 import { A2AError } from "../../core/error.js";
 import { membersOf } from "../../core/members.js";
-import type { HttpAsk, HttpClient } from "../platform.js";
+import type { HttpClient } from "../platform.js";
 import { first, split } from "./http.js";
-import { clientOf, IncomingAnswer } from "./incoming.js";
+import { IncomingAnswer } from "./incoming.js";
 import type { Session, Sessions } from "./sessions.js";
-import { SharedHeaders } from "./shared-headers.js";
 
 /** Creates an HTTP/2 client, whose answers have trailers. */
 export function http2Client(sessions: Sessions): HttpClient {
   const origins = new Set<string>();
-  return clientOf((ask, receiver) => {
-    const exchange = new Http2Request(ask, receiver);
-    try {
-      exchange.begin(sessions, headOf(ask, origins));
-    } catch (error) {
-      exchange.fail(error);
-    }
-  });
+  return (ask) =>
+    new Promise((resolve, reject) => {
+      const exchange = new Http2Request(ask, resolve, reject);
+      try {
+        const [origin, path] = split(ask.url, origins);
+        exchange.begin(sessions, origin, path);
+      } catch (error) {
+        exchange.fail(error);
+      }
+    });
 }
-
-/** Origin and header fields of a request. */
-class RequestHead {
-  readonly origin: string;
-  readonly fields: OutgoingHttpHeaders;
-  readonly #url: string;
-
-  constructor({ url, method, headers }: HttpAsk, origins: Set<string>) {
-    const [origin, path] = split(url, origins);
-    const fields: OutgoingHttpHeaders = { ":method": method, ":path": path };
-    for (const [name, value] of headers) fields[name] = value;
-    this.origin = origin;
-    this.fields = fields;
-    this.#url = url;
-  }
-
-  isOf({ url, method }: HttpAsk): boolean {
-    return url === this.#url && method === this.fields[":method"];
-  }
-}
-
-/** @param origins see `split` */
-function headOf(ask: HttpAsk, origins: Set<string>): RequestHead {
-  const { headers } = ask;
-  if (!(headers instanceof SharedHeaders)) return new RequestHead(ask, origins);
-  const { form } = headers;
-  if (form instanceof RequestHead && form.isOf(ask)) return form;
-  const head = new RequestHead(ask, origins);
-  headers.keep(head);
-  return head;
-}
-
-/** Header fields of an answer that has not begun. */
-const none: IncomingHttpHeaders = {};
 
 /** Property of a stream that holds its exchange, so that all streams share their listeners. */
 const exchangeKey: unique symbol = Symbol("exchange");
@@ -63,18 +30,20 @@ type Stream = ClientHttp2Stream & { [exchangeKey]?: Http2Request | undefined };
 class Http2Request extends IncomingAnswer {
   #session: Session | undefined;
   #stream: Stream | undefined;
+  #path = "/";
   /** Bytes read from the connection when this call last received something. */
   #heard = 0;
-  #fields = none;
+  #fields: IncomingHttpHeaders = {};
   #trailing: IncomingHttpHeaders | undefined;
   #trailers: Headers | undefined;
 
-  begin(sessions: Sessions, head: RequestHead): void {
+  begin(sessions: Sessions, origin: string, path: string): void {
     this.listen();
-    const session = sessions.take(head.origin);
+    this.#path = path;
+    const session = sessions.take(origin);
     this.#session = session;
-    if (session.isReady) this.#request(session, head);
-    else void this.#requestLater(sessions, head, session);
+    if (session.isReady) this.#request(session);
+    else void this.#requestLater(sessions, origin, session);
   }
 
   fail(error: unknown): void {
@@ -100,13 +69,13 @@ class Http2Request extends IncomingAnswer {
   }
 
   /** Waits until the connection is open or has answered a ping. Takes another one if it does not. */
-  async #requestLater(sessions: Sessions, head: RequestHead, taken: Session): Promise<void> {
+  async #requestLater(sessions: Sessions, origin: string, taken: Session): Promise<void> {
     try {
-      for (let session = taken; ; session = sessions.take(head.origin)) {
+      for (let session = taken; ; session = sessions.take(origin)) {
         this.#session = session;
         const isAlive = await session.isAlive();
         if (this.isOver) return;
-        if (isAlive && session.isOpen) return this.#request(session, head);
+        if (isAlive && session.isOpen) return this.#request(session);
         this.#leave();
       }
     } catch (error) {
@@ -128,7 +97,9 @@ class Http2Request extends IncomingAnswer {
     return stream.rstCode === 7 || this.#session?.hasRefused(stream) === true;
   }
 
-  #request(session: Session, { fields }: RequestHead): void {
+  #request(session: Session): void {
+    const fields: Record<string, string> = { ":method": this.ask.method, ":path": this.#path };
+    for (const [name, value] of this.ask.headers) fields[name] = value;
     let stream: Stream;
     try {
       stream = session.request(fields);

@@ -2,7 +2,7 @@ import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
 import { parseUrl } from "../../core/net.js";
 import { unavailable } from "../errors/errors.js";
-import type { AnswerReceiver, BodyReceiver, HttpAnswer, HttpAsk, HttpClient } from "../platform.js";
+import type { HttpAnswer, HttpAsk } from "../platform.js";
 
 /** Unread bytes after which reading from the connection pauses. */
 const MAX_WAITING = 64 * 1024;
@@ -20,31 +20,11 @@ interface PieceReader {
   reject(error: unknown): void;
 }
 
-/** Creates a client that passes answers to receivers, and to a receiver that resolves a promise if none is given. */
-export function clientOf(begin: (ask: HttpAsk, receiver: AnswerReceiver) => void): HttpClient {
-  const send = (ask: HttpAsk): Promise<HttpAnswer> =>
-    new Promise((resolve, reject) => begin(ask, new HeadReceiver(resolve, reject)));
-  return Object.assign(send, { begin });
-}
-
-/** Resolves a promise with the answer when its head has arrived. */
-class HeadReceiver implements AnswerReceiver {
-  readonly #resolve: (answer: HttpAnswer) => void;
-  readonly failed: (error: unknown) => void;
-
-  constructor(resolve: (answer: HttpAnswer) => void, reject: (error: unknown) => void) {
-    this.#resolve = resolve;
-    this.failed = reject;
-  }
-
-  answered(answer: HttpAnswer): boolean {
-    this.#resolve(answer);
-    return false;
-  }
-
-  take(): void {}
-
-  ended(): void {}
+/** Takes each chunk as it arrives. */
+interface Taker {
+  take(chunk: Uint8Array): void;
+  resolve(): void;
+  reject(error: unknown): void;
 }
 
 /** An incoming answer over any transport, read at the pace of its reader. */
@@ -52,9 +32,8 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
   status = 0;
   contentType = "";
   protected readonly ask: HttpAsk;
-  readonly #receiver: AnswerReceiver;
-  /** True once the receiver has the head. */
-  #hasBegun = false;
+  readonly #resolve: (answer: HttpAnswer) => void;
+  readonly #reject: (error: unknown) => void;
   #headers: Headers | undefined;
   /** Bytes that have arrived and are unread. */
   readonly #waiting = new Gathered();
@@ -62,13 +41,14 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
   #failure: unknown;
   #whole: WholeReader | undefined;
   #next: PieceReader | undefined;
-  #taker: BodyReceiver | undefined;
+  #taker: Taker | undefined;
   /** True after the end of the answer. */
   isOver = false;
 
-  constructor(ask: HttpAsk, receiver: AnswerReceiver) {
+  constructor(ask: HttpAsk, resolve: (answer: HttpAnswer) => void, reject: (error: unknown) => void) {
     this.ask = ask;
-    this.#receiver = receiver;
+    this.#resolve = resolve;
+    this.#reject = reject;
   }
 
   protected abstract makeHeaders(): Headers;
@@ -90,12 +70,7 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
     this.contentType = contentType;
     if (encoding !== "" && encoding !== "identity") {
       this.breakOff(wrong(`The answer is in the encoding ${encoding.slice(0, 50)}, which was not asked for.`));
-      return;
-    }
-    this.#hasBegun = true;
-    if (!this.#receiver.answered(this)) return;
-    this.#taker = this.#receiver;
-    this.#advance();
+    } else this.#resolve(this);
   }
 
   protected arrived(chunk: Uint8Array): void {
@@ -117,7 +92,8 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
     const failure = given ?? (this.status === 0 ? unanswered() : undefined);
     if (failure !== undefined) {
       this.#failure = this.#errorOf(failure);
-      if (!this.#hasBegun) this.#receiver.failed(this.#failure);
+      // Has no effect after the answer began.
+      this.#reject(this.#failure);
     }
     this.#advance();
   }
@@ -159,7 +135,7 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
 
   read(take: (chunk: Uint8Array) => void): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#taker = { take, ended: resolve, failed: reject };
+      this.#taker = { take, resolve, reject };
       this.#advance();
       this.#resume();
     });
@@ -193,19 +169,19 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
     else if (this.#next !== undefined) this.#advanceNext(this.#next);
   }
 
-  #advanceTaker(taker: BodyReceiver): void {
+  #advanceTaker({ take, resolve, reject }: Taker): void {
     try {
-      if (this.#waiting.size > 0) taker.take(this.#taken());
+      if (this.#waiting.size > 0) take(this.#taken());
     } catch (error) {
       this.#taker = undefined;
       this.cancel();
-      taker.failed(error);
+      reject(error);
       return;
     }
     if (!this.isOver) return;
     this.#taker = undefined;
-    if (this.#failure !== undefined) taker.failed(this.#failure);
-    else taker.ended();
+    if (this.#failure !== undefined) reject(this.#failure);
+    else resolve();
   }
 
   #advanceWhole({ maxBytes, resolve, reject }: WholeReader): void {

@@ -13,7 +13,6 @@ import type { ClientTls, HttpClient, Platform, PlatformOptions } from "../platfo
 import type { ClientSpans } from "../spans.js";
 import { connectTransport } from "../transport/connect.js";
 import { grpcTransport, grpcWebTransport } from "../transport/grpc.js";
-import { GrpcMethod } from "./grpc-method.js";
 import { undiciClient } from "./http.js";
 import { http2Client } from "./http2.js";
 import { Sessions } from "./sessions.js";
@@ -63,7 +62,7 @@ export function nodePlatform(given: NodeOptions = {}): Platform {
     http,
     connect: (settings) => connectTransport(settings, http),
     grpcWeb: (settings) => grpcWebTransport(settings, http),
-    grpc: (settings) => grpcTransport({ ...settings, url: grpcUrl(settings.url, plaintextGrpc) }, http2, GrpcMethod),
+    grpc: (settings) => grpcTransport({ ...settings, url: grpcUrl(settings.url, plaintextGrpc) }, http2),
     spans: spansOf,
     close: async () => {
       sessions.close();

@@ -45,8 +45,6 @@ export interface WireMethod {
   readonly verb: string;
   /** URL that interceptors see; the one they return is called. */
   readonly url: string;
-  /** Returns the prepared headers of a call without any of its own, if calls share them. They are not modified. */
-  sharedHeaders?(parameters: CallParameters | undefined, timeoutMs: number | undefined): RequestHeaders;
   /** Sets the headers of the wire. @param timeoutMs undefined for no deadline */
   prepare(headers: RequestHeaders, timeoutMs: number | undefined): void;
   /** Makes a call with one answer. @throws A2AError, and errors of the platform */
@@ -140,13 +138,9 @@ export class CallTransport implements Transport {
   }
 
   #asked(method: DescMethod, wire: WireMethod, { scope, header: given, timeoutMs }: Given): WireCall {
-    const endMs = timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : undefined;
-    const shared = given === undefined ? wire.sharedHeaders?.(this.#parameters, endMs) : undefined;
-    const header = shared ?? headerMap(given);
-    if (shared === undefined) {
-      wire.prepare(header, endMs);
-      this.#parameters?.addTo(header);
-    }
+    const header = headerMap(given);
+    wire.prepare(header, timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : undefined);
+    this.#parameters?.addTo(header);
     return { service: method.parent, method, url: wire.url, header, signal: scope };
   }
 

@@ -28,18 +28,13 @@ export interface FramedProtocol {
   ended(end: Envelope | undefined, answer: HttpAnswer): Headers | undefined;
 }
 
-/** Creates the transport of such a protocol, in binary. @param Method the class of its methods */
-export function framedTransport(
-  settings: MessageSettings,
-  http: HttpClient,
-  protocol: FramedProtocol,
-  Method: typeof FramedMethod = FramedMethod,
-): Transport {
+/** Creates the transport of such a protocol, in binary. */
+export function framedTransport(settings: MessageSettings, http: HttpClient, protocol: FramedProtocol): Transport {
   return new CallTransport(settings, (desc) => {
     if (desc.methodKind === "client_streaming" || desc.methodKind === "bidi_streaming") return undefined;
     const older = settings.methods?.(desc);
     if (settings.methods !== undefined && older === undefined) return undefined;
-    return new Method(desc, settings, http, protocol, older);
+    return new FramedMethod(desc, settings, http, protocol, older);
   });
 }
 
@@ -180,8 +175,7 @@ function endOf(frame: Envelope): Envelope {
 /** Maximum size read of an answer outside the protocol, for its error, in bytes. */
 const MAX_FOREIGN = 64 * 1024;
 
-/** Returns the error for an answer outside the protocol. */
-export async function notOurs(answer: HttpAnswer): Promise<A2AError> {
+async function notOurs(answer: HttpAnswer): Promise<A2AError> {
   const text = await answer.text(MAX_FOREIGN).catch(() => "");
   answer.cancel();
   return errorOfHead(answer, text);
@@ -196,8 +190,7 @@ async function* framesOf(answer: HttpAnswer, settings: MessageSettings): AsyncGe
   if (envelopes.isInside) throw cutOff();
 }
 
-/** Returns the reader of an answer's envelopes, which checks their sizes. */
-export function envelopesOf({ maxAnswerBytes: max }: MessageSettings): Envelopes {
+function envelopesOf({ maxAnswerBytes: max }: MessageSettings): Envelopes {
   return new Envelopes((_flags, size) => {
     if (size > max) throw badAnswer(`A message of the answer has ${size} bytes, more than ${max}.`);
   });

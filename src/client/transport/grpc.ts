@@ -2,7 +2,7 @@ import type { Transport } from "@connectrpc/connect";
 import type { Envelope } from "../../wire/envelopes.js";
 import { badAnswer } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
-import { cutOff, type FramedMethod, type FramedProtocol, framedTransport } from "./framed.js";
+import { cutOff, type FramedProtocol, framedTransport } from "./framed.js";
 import type { RequestHeaders } from "./request-headers.js";
 import { errorInTrailers } from "./wire-errors.js";
 
@@ -11,14 +11,9 @@ export function grpcWebTransport(settings: TransportSettings, http: HttpClient):
   return framedTransport(settings, http, grpcWeb);
 }
 
-/**
- * gRPC (PROTOCOL-HTTP2): trailers are those of HTTP.
- *
- * @param http has to speak HTTP/2 and provide trailers
- * @param Method the class of its methods
- */
-export function grpcTransport(settings: TransportSettings, http: HttpClient, Method?: typeof FramedMethod): Transport {
-  return framedTransport(settings, http, grpc, Method);
+/** gRPC (PROTOCOL-HTTP2): trailers are those of HTTP. @param http has to speak HTTP/2 and provide trailers */
+export function grpcTransport(settings: TransportSettings, http: HttpClient): Transport {
+  return framedTransport(settings, http, grpc);
 }
 
 const STATUS = "grpc-status";
