@@ -9,7 +9,7 @@ import { type Moment, Siege } from "./support/siege.js";
 import { generationIn, type Story, stateOf } from "./support/story.js";
 
 /** How many servers are killed; `PARLEY_KILLS=5000 npx vitest run test/e2e/kill-loop.test.ts` goes on for an hour. */
-const wanted = Number(process.env.PARLEY_KILLS ?? scaled(13, 120));
+const wanted = Number(process.env.PARLEY_KILLS ?? scaled(15, 120));
 
 /** Milliseconds for all of them. When they are over no round begins, so that a slow machine has fewer. */
 const enough = Math.max(wanted * 1_600, 240_000);
@@ -18,7 +18,7 @@ const enough = Math.max(wanted * 1_600, 240_000);
 const least = wanted / 2;
 
 /** Kills in the middle of a checkpoint under load, for each store. They come last, since they make the file large. */
-const floods = process.env.PARLEY_KILLS === undefined ? scaled(1, 3) : 3;
+const floods = 3;
 
 /** Two stores at the same time, whose clients make themselves known in different ways; in `npm test` the first. */
 const ways = (["idempotency key", "message id"] as const).slice(
@@ -55,7 +55,7 @@ describe("servers that are killed again and again, whatever they are at", () => 
         }
         // One may find nothing to be moved: the next one does. Moments whose turn came again may have used up the share.
         const wants = (): boolean => siege.killed < share || !siege.kills.has("checkpoint under load");
-        for (let round = 0; wants() && round < 6; round++) await siege.flood(round);
+        for (let round = 0; wants() && round < 2 * floods; round++) await siege.flood(round);
       }),
     );
     const ends = await Promise.all(sieges.map((siege) => siege.finish()));
