@@ -3,9 +3,11 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
+import { cancelTimes } from "../../src/engine/run/cancel.js";
 import type { Inquiry, SignalMember, Signals, Topic } from "../../src/signals/signals.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { Bench, gate, quick, scope, tell } from "../engine/support.js";
+import { setConstants } from "../support/constants.js";
 
 /** Signals of two processes, as their implementation connects them. */
 export interface Connected {
@@ -226,6 +228,8 @@ export function signalCases(name: string, connect: () => Promise<Connected>, tra
         },
       };
       const limits = { ...quick, cancelGraceMs: 20_000 };
+      // On a busy machine the other process may take longer than a second to answer.
+      setConstants(cancelTimes, { answerMs: 20_000 });
       const [here, there] = [
         new Bench(agent, { signals: one, limits }, store),
         new Bench(agent, { signals: two, limits }, store),

@@ -15,11 +15,13 @@ import { leaveOthers } from "./relayed.js";
  */
 const MAX_TRIES = 3;
 
-/** Time for the process that executes a task to answer a cancel, in milliseconds. Without an answer it counts as dead. */
-const ANSWER_MS = 1_000;
-
-/** Time after the grace period for the task's end to be stored and seen here, in milliseconds. */
-const SLACK_MS = 2_000;
+/** Times of a cancel that another process carries out, in milliseconds. */
+export const cancelTimes = {
+  /** For the process that executes the task to answer. Without an answer it counts as dead. */
+  answerMs: 1_000,
+  /** After the grace period, for the task's end to be stored and seen here. */
+  slackMs: 2_000,
+};
 
 /** Answers to a request to cancel a task: the agent has its grace period, or the process does not execute the task. */
 const answers = ["canceling", "idle"] as const;
@@ -64,7 +66,8 @@ export async function cancelTask(log: TaskLog, executions: Executions, tracePare
     if (isTerminal(log.plannedState)) await log.stored();
     if (isTerminal(log.fold.state)) throw notCancelable(shown);
     isAsked = await askHolder(log, executions);
-    if (isAsked && (await isEndedWithin(log, source.limits.cancelGraceMs + SLACK_MS))) return taskViewOf(log);
+    if (isAsked && (await isEndedWithin(log, source.limits.cancelGraceMs + cancelTimes.slackMs)))
+      return taskViewOf(log);
     // Sub-tasks are canceled first: if a crash interrupts the cancel, the client's retry reaches all of them. While an
     // agent in another process may run, they are canceled later: it would notice their end and end the task first.
     const isElsewhere = executions.mayRunElsewhere(log);
@@ -98,7 +101,7 @@ async function askHolder(log: TaskLog, executions: Executions): Promise<boolean>
   const { signals } = executions;
   const holder = executions.holderElsewhere(log);
   if (signals === undefined || holder === undefined) return false;
-  const answer = await signals.ask(holder, cancelInquiry, { taskId: log.taskId }, ANSWER_MS);
+  const answer = await signals.ask(holder, cancelInquiry, { taskId: log.taskId }, cancelTimes.answerMs);
   return answer === "canceling";
 }
 
