@@ -172,8 +172,11 @@ export class Maintenance {
       if (known) await log.refresh();
       await this.#recoverLog(log, lease, ended);
     } catch (error) {
-      if (isOutage(error)) leases.noteInterrupted(taskId, { after: lease.turn, isOutage: true });
-      const cause = await turnCause(store, { taskId, position: lease.turn, agentName: this.#agentName });
+      const outage = isOutage(error);
+      if (outage) leases.noteInterrupted(taskId, { after: lease.turn, isOutage: true });
+      // A store that fails is not asked for the facts of a log line.
+      const stored = { taskId, position: lease.turn, agentName: this.#agentName };
+      const cause = outage ? { taskId } : await turnCause(store, stored);
       logTrouble(logger, error, logFacts(cause), "a task could not be recovered; retrying later");
     } finally {
       if (log !== undefined) logs.release(log);
