@@ -163,7 +163,9 @@ export class CallTransport implements Transport {
   }
 
   #wireMethod(method: DescMethod): WireMethod {
-    const wire = this.#wires.get(method) ?? this.#methods(method);
+    const known = this.#wires.get(method);
+    if (known !== undefined) return known;
+    const wire = this.#methods(method);
     if (wire === undefined)
       throw new A2AError("METHOD_NOT_FOUND", `This binding has no form for ${method.toString()}.`);
     this.#wires.set(method, wire);
