@@ -58,8 +58,8 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     const open = watchStreams(session);
     closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs });
     options.begun?.(session, socket);
-    // The connection was accepted before the drain. A client that gets a GOAWAY before it sends its first request drops
-    // that request. The delay leaves time for the request.
+    // The connection was accepted before the drain. A client drops its first request if a
+    // GOAWAY comes before it. The delay lets the request arrive.
     if (isDraining) background(setTimeout(announce, LATE_MS, session));
   };
   return {
