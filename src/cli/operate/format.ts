@@ -1,4 +1,4 @@
-import { type DescMessage, type MessageShape, toJson, toJsonString } from "@bufbuild/protobuf";
+import { type DescMessage, type MessageShape, toJsonString } from "@bufbuild/protobuf";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TaskSummary } from "../../../gen/parley/admin/v1/admin_pb.js";
@@ -82,9 +82,4 @@ export function taskRow({ taskId, state, statusTime, owner, agent, tenant, conte
 /** A message as one line of the JSON of protobuf. */
 export function jsonLine<D extends DescMessage>(schema: D, message: MessageShape<D>): string {
   return `${toJsonString(schema, message)}\n`;
-}
-
-/** A message as the JSON of protobuf, for people too. */
-export function jsonText<D extends DescMessage>(schema: D, message: MessageShape<D>): string {
-  return `${JSON.stringify(toJson(schema, message), null, 2)}\n`;
 }

@@ -51,6 +51,11 @@ export function addYes(command: Command): Command {
   return command.option("--yes", "do not ask", false);
 }
 
+/** Adds a value to those that were given before. */
+export function several(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
+}
+
 export function wholeNumber(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");

@@ -1,9 +1,24 @@
+import { create, toJson } from "@bufbuild/protobuf";
 import type { Command } from "commander";
+import {
+  type Attempt,
+  type Delivery,
+  DeliverySchema,
+  DeliveryState,
+  ListAttemptsResponseSchema,
+  RedriveDeliveriesResponseSchema,
+} from "../../../gen/parley/admin/v1/admin_pb.js";
+import { given } from "../../core/options.js";
+import { CommandError } from "../command-error.js";
 import type { Io } from "../io.js";
-import { deliveryStateOption } from "./delivery-rows.js";
+import { type Look, lookOf } from "../look.js";
+import { type Cell, type Column, facts, table } from "../table.js";
+import { methods, printAnswer, printList, readPages } from "./answers.js";
+import { deliveryColumns, deliveryRow, deliveryState, deliveryStateOption } from "./delivery-rows.js";
+import { jsonLine, moment } from "./format.js";
+import { confirm, print } from "./io.js";
 import { addLimit, addReach, addYes, position } from "./options.js";
-import * as reads from "./push-reads.js";
-import * as sends from "./push-sends.js";
+import { type ReachFlags, withService } from "./service.js";
 
 /** Adds `parley push …`. */
 export function add(push: Command, io: Io): void {
@@ -15,18 +30,22 @@ export function add(push: Command, io: Io): void {
     .option("--target <origin>", "only those of a receiver, such as https://hooks.example")
     .option("--tenant <tenant>", "only those of a tenant")
     .option("--owner <owner>", "only those of an owner");
-  addLimit(addReach(list)).action((flags: reads.ListFlags) => reads.list(flags, io));
+  addLimit(addReach(list)).action((flags: ListFlags) => listDeliveries(flags, io));
   const one = (name: string, description: string): Command =>
     push.command(name).description(description).argument("<task>").argument("<config>");
   addReach(one("show", "show a push configuration and the latest attempts")).action(
-    (task: string, config: string, flags: reads.ShowFlags) => reads.show({ taskId: task, configId: config }, flags, io),
+    (taskId: string, configId: string, flags: ReachFlags) => show({ taskId, configId }, flags, io),
   );
   addReach(one("test", "send a test event at once"), { file: false }).action(
-    (task: string, config: string, flags: sends.SendFlags) => sends.test({ taskId: task, configId: config }, flags, io),
+    (taskId: string, configId: string, flags: ReachFlags) =>
+      printAnswer(io, flags, methods.sendTestEvent, { taskId, configId }, (sent) => sentLines(sent, io), checkSent),
   );
   const resend = one("resend", "send a delivered event again, at once").argument("<generation>", "", position);
-  addReach(resend, { file: false }).action((task: string, config: string, generation: number, flags: sends.SendFlags) =>
-    sends.resend({ taskId: task, configId: config, generation }, flags, io),
+  addReach(resend, { file: false }).action(
+    (taskId: string, configId: string, generation: number, flags: ReachFlags) => {
+      const event = { taskId, configId, generation };
+      return printAnswer(io, flags, methods.resendEvent, event, (sent) => sentLines(sent, io), checkSent);
+    },
   );
   addRedrive(push, io);
 }
@@ -41,5 +60,135 @@ function addRedrive(push: Command, io: Io): void {
     .option("--target <origin>", "of all: only those of a receiver")
     .option("--tenant <tenant>", "of all: only those of a tenant")
     .option("--owner <owner>", "of all: only those of an owner");
-  addYes(addReach(redrive, { writes: true })).action((flags: sends.RedriveFlags) => sends.redrive(flags, io));
+  addYes(addReach(redrive, { writes: true })).action((flags: RedriveFlags) => redriveAll(flags, io));
 }
+
+interface FilterFlags extends ReachFlags {
+  readonly task?: string;
+  readonly target?: string;
+  readonly tenant?: string;
+  readonly owner?: string;
+}
+
+interface ListFlags extends FilterFlags {
+  readonly state?: DeliveryState[];
+  readonly limit: number;
+}
+
+function listDeliveries(flags: ListFlags, io: Io): Promise<void> {
+  const { state: states = [], task: taskId = "", target = "", tenant, owner, limit } = flags;
+  return printList(io, flags, methods.listDeliveries, {
+    request: { states, taskId, target, ...given({ tenant, owner }) },
+    items: "deliveries",
+    limit,
+    columns: deliveryColumns,
+    row: deliveryRow,
+    none: "no push configuration matches",
+  });
+}
+
+/** Prints a configuration and its attempts; with `--json` one object with `delivery` and `attempts`. */
+function show(key: { readonly taskId: string; readonly configId: string }, flags: ReachFlags, io: Io): Promise<void> {
+  return withService(flags, io, async (client) => {
+    const answer = await client.listAttempts(key);
+    const { all } = await readPages(client, methods.listDeliveries, "deliveries", {
+      request: { taskId: key.taskId },
+      limit: Number.POSITIVE_INFINITY,
+    });
+    const delivery = all.find(({ configId }) => configId === key.configId);
+    if (flags.json) {
+      const known = delivery && { delivery: toJson(DeliverySchema, delivery) };
+      const { attempts } = toJson(ListAttemptsResponseSchema, answer) as { readonly attempts?: unknown };
+      return print(io, `${JSON.stringify({ ...known, attempts: attempts ?? [] })}\n`);
+    }
+    const look = lookOf(io.stdout);
+    const lines = delivery === undefined ? [] : facts(deliveryFacts(delivery), look);
+    if (answer.attempts.length > 0) lines.push("", ...attemptLines(answer.attempts, look));
+    await print(io, `${lines.join("\n")}\n`);
+  });
+}
+
+function deliveryFacts(delivery: Delivery): Parameters<typeof facts>[0] {
+  const { taskId, configId, owner, tenant, target, state, position, headPosition, attempts } = delivery;
+  return [
+    ["Task", taskId],
+    ["Config", configId],
+    ["Owner", owner],
+    ["Tenant", tenant],
+    ["Target", target],
+    ["State", deliveryState(state)],
+    ["Delivered", `${position} of ${headPosition} entries`],
+    ["Failed", attempts === 0 ? "" : `${attempts} times since ${moment(delivery.failingSince)}: ${delivery.failure}`],
+    ["At", moment(delivery.at)],
+    ["By", delivery.holder],
+  ];
+}
+
+const columns: readonly Column[] = [
+  { title: "TIME" },
+  { title: "GENERATION", right: true },
+  { title: "STATUS", right: true },
+  { title: "MS", right: true },
+  { title: "RESULT", min: 8 },
+  { title: "ANSWER", min: 8 },
+];
+
+const attemptLines = (attempts: readonly Attempt[], look: Look): string[] =>
+  table(columns, attempts.map(attemptRow), look);
+
+function attemptRow({ time, generation, status, durationMs, failure, answer, byOperator }: Attempt): Cell[] {
+  const result: Cell = failure === "" ? { text: "delivered", colour: "green" } : { text: failure, colour: "red" };
+  const event = generation === 0 && byOperator ? "test" : `${generation}`;
+  return [moment(time), event, status === 0 ? "" : `${status}`, `${durationMs}`, result, answer];
+}
+
+/** An event that was sent at once. */
+interface Sent {
+  readonly attempt?: Attempt | undefined;
+}
+
+function sentLines({ attempt }: Sent, io: Io): string[] {
+  return attempt === undefined ? [] : attemptLines([attempt], lookOf(io.stdout));
+}
+
+/** @throws CommandError if the receiver did not accept the event */
+function checkSent({ attempt }: Sent): void {
+  if (attempt !== undefined && attempt.failure !== "")
+    throw new CommandError("failed", "the receiver did not accept the event");
+}
+
+interface RedriveFlags extends FilterFlags {
+  readonly config?: string;
+  readonly all: boolean;
+  readonly yes: boolean;
+}
+
+/** Prints the number of configurations. */
+async function redriveAll(flags: RedriveFlags, io: Io): Promise<void> {
+  const { task, config, all, target = "", tenant, owner } = flags;
+  const isFiltered = target !== "" || tenant !== undefined || owner !== undefined;
+  if (all === (task !== undefined)) throw new CommandError("usage", "give --task, or --all for all of them");
+  if (config !== undefined && task === undefined) {
+    throw new CommandError("usage", "--config needs the --task that it belongs to");
+  }
+  if (isFiltered && !all) throw new CommandError("usage", "--target, --tenant and --owner belong to --all");
+  if (all) await confirm(io, isFiltered ? "redrive all that match" : "redrive all dead deliveries", flags);
+  if (task === undefined) {
+    const filter = { target, ...given({ tenant, owner }) };
+    await printAnswer(io, flags, methods.redriveDeliveries, filter, ({ count }) => [`${count}`]);
+    return;
+  }
+  await withService(flags, io, async (client) => {
+    const request = { taskId: task, states: [DeliveryState.DEAD] };
+    const dead = await readPages(client, methods.listDeliveries, "deliveries", { request, limit: MAX_KEYS });
+    const keys = dead.all
+      .filter(({ configId }) => config === undefined || configId === config)
+      .map(({ taskId, configId }) => ({ taskId, configId }));
+    // Without keys it would be all.
+    const answer = keys.length > 0 ? await client.redriveDeliveries({ keys }) : create(RedriveDeliveriesResponseSchema);
+    await print(io, flags.json ? jsonLine(RedriveDeliveriesResponseSchema, answer) : `${answer.count}\n`);
+  });
+}
+
+/** The most keys of one call. A task has far fewer configurations. */
+const MAX_KEYS = 1_000;

@@ -1,56 +1,49 @@
 import type { Command } from "commander";
-import {
-  CreateBackupResponseSchema,
-  DrainResponseSchema,
-  type Execution,
-  type GetServerResponse,
-  GetServerResponseSchema,
-  ListExecutionsResponseSchema,
-  ListLimitsResponseSchema,
-  SetLogLevelResponseSchema,
-} from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { AuditRecord, Execution, GetServerResponse } from "../../../gen/parley/admin/v1/admin_pb.js";
+import { given } from "../../core/options.js";
 import type { Io } from "../io.js";
 import { lookOf } from "../look.js";
 import { type Cell, type Column, facts } from "../table.js";
+import { methods, printAnswer, printList } from "./answers.js";
 import { age, bytes, duration, moment, taskColumns, taskRow } from "./format.js";
-import { printAnswer, printList } from "./lists.js";
-import { addLimit, addReach } from "./options.js";
-import { readPages } from "./pages.js";
-import { type AuditFlags, added, audit } from "./server-audit.js";
-import { type ReachFlags, withService } from "./service.js";
+import { addLimit, addReach, several } from "./options.js";
+import type { ReachFlags } from "./service.js";
 
 /** Adds `parley server …`. These commands are about a process, so a file cannot answer them. */
 export function add(server: Command, io: Io): void {
   const on = (name: string, description: string, isLong = false): Command =>
     addReach(server.command(name).description(description), { file: false, isLong });
-  on("show", "show the state of the process and its store").action((flags: ReachFlags) => show(flags, io));
+  on("show", "show the state of the process and its store").action((flags: ReachFlags) =>
+    printAnswer(io, flags, methods.getServer, {}, (answer) => facts(serverFacts(answer), lookOf(io.stdout))),
+  );
   addLimit(on("executions", "list what the process executes, and what waits for a slot")).action((flags: ListFlags) =>
     executions(flags, io),
   );
   on("limits", "list the limits, with what each has refused").action((flags: ReachFlags) => limits(flags, io));
   on("log-level", "change the level of the log until the process ends")
     .argument("<level>", "debug, info, warn or error")
-    .action((level: string, flags: ReachFlags) => logLevel(level, flags, io));
+    .action((level: string, flags: ReachFlags) =>
+      printAnswer(io, flags, methods.setLogLevel, { level }, ({ previous }) => [`${level}, before: ${previous}`]),
+    );
   addLimit(on("audit", "list the latest audit records of the process, newest first"))
-    .option("--event <event>", "only this event, such as access.denied; may be given again", added)
-    .option("--outcome <outcome>", "only success, denied or failure; may be given again", added)
+    .option("--event <event>", "only this event, such as access.denied; may be given again", several)
+    .option("--outcome <outcome>", "only success, denied or failure; may be given again", several)
     .option("--owner <owner>", "only those of an owner")
     .action((flags: AuditFlags) => audit(flags, io));
-  on("drain", "refuse new calls of the A2A protocol from now on").action((flags: ReachFlags) => drain(flags, io));
+  on("drain", "refuse new calls of the A2A protocol from now on").action((flags: ReachFlags) =>
+    printAnswer(io, flags, methods.drain, {}, ({ running }) => [`draining, ${running} running`]),
+  );
   on("backup", "copy the store into a new file on the server's machine", true)
     .argument("<name>", "name of the file in the folder of --admin-backups")
-    .action((name: string, flags: ReachFlags) => backup(name, flags, io));
+    .action((name: string, flags: ReachFlags) =>
+      printAnswer(io, flags, methods.createBackup, { name }, (answer) => [
+        `${answer.path}: ${answer.bytes} bytes, as of ${moment(answer.time)}`,
+      ]),
+    );
 }
 
 interface ListFlags extends ReachFlags {
   readonly limit: number;
-}
-
-function show(flags: ReachFlags, io: Io): Promise<void> {
-  return withService(flags, io, async (client) => {
-    const answer = await client.getServer({});
-    await printAnswer(io, flags, GetServerResponseSchema, answer, () => facts(serverFacts(answer), lookOf(io.stdout)));
-  });
 }
 
 /** The readiness and its reason. */
@@ -95,13 +88,12 @@ function executionRow({ task, running, since }: Execution): Cell[] {
 }
 
 function executions(flags: ListFlags, io: Io): Promise<void> {
-  return withService(flags, io, async (client) => {
-    const read = (page: object): ReturnType<typeof client.listExecutions> => client.listExecutions(page);
-    const { items, nextPageToken } = await readPages(flags.limit, read, (page) => page.executions);
-    await printList(io, flags, {
-      ...{ schema: ListExecutionsResponseSchema, answer: { executions: items, nextPageToken }, items, nextPageToken },
-      ...{ columns: executionColumns, row: executionRow, none: "nothing runs or waits" },
-    });
+  return printList(io, flags, methods.listExecutions, {
+    items: "executions",
+    limit: flags.limit,
+    columns: executionColumns,
+    row: executionRow,
+    none: "nothing runs or waits",
   });
 }
 
@@ -113,39 +105,60 @@ const limitColumns: readonly Column[] = [
 ];
 
 function limits(flags: ReachFlags, io: Io): Promise<void> {
-  return withService(flags, io, async (client) => {
-    const answer = await client.listLimits({});
-    await printList(io, flags, {
-      ...{ schema: ListLimitsResponseSchema, answer, items: answer.limits, columns: limitColumns, none: "" },
-      row: ({ name, value, defaultValue, refused }) => [
-        name,
-        value === defaultValue ? `${value}` : { text: `${value}`, colour: "bold" },
-        `${defaultValue}`,
-        refused === 0n ? "0" : { text: `${refused}`, colour: "yellow" },
-      ],
-    });
+  return printList(io, flags, methods.listLimits, {
+    items: "limits",
+    limit: Number.POSITIVE_INFINITY,
+    columns: limitColumns,
+    row: ({ name, value, defaultValue, refused }) => [
+      name,
+      value === defaultValue ? `${value}` : { text: `${value}`, colour: "bold" },
+      `${defaultValue}`,
+      refused === 0n ? "0" : { text: `${refused}`, colour: "yellow" },
+    ],
+    none: "",
   });
 }
 
-function logLevel(level: string, flags: ReachFlags, io: Io): Promise<void> {
-  return withService(flags, io, async (client) => {
-    const answer = await client.setLogLevel({ level });
-    await printAnswer(io, flags, SetLogLevelResponseSchema, answer, () => [`${level}, before: ${answer.previous}`]);
-  });
+interface AuditFlags extends ListFlags {
+  readonly event?: readonly string[];
+  readonly outcome?: readonly string[];
+  readonly owner?: string;
 }
 
-function drain(flags: ReachFlags, io: Io): Promise<void> {
-  return withService(flags, io, async (client) => {
-    const answer = await client.drain({});
-    await printAnswer(io, flags, DrainResponseSchema, answer, () => [`draining, ${answer.running} running`]);
-  });
+const auditColumns: readonly Column[] = [
+  { title: "TIME" },
+  { title: "EVENT" },
+  { title: "OUTCOME" },
+  { title: "WHO", min: 6 },
+  { title: "METHOD", min: 6 },
+  { title: "WHY", min: 6 },
+  { title: "WHAT", min: 8 },
+  { title: "COUNT", right: true },
+];
+
+function auditRow(record: AuditRecord): Cell[] {
+  const { at, event, outcome, owner, operator, address, method, reason, limit, taskId, target, count } = record;
+  const who = [operator || owner, address].filter((each) => each !== "").join(" ");
+  return [
+    moment(at),
+    event,
+    { text: outcome, colour: outcome === "success" ? undefined : "yellow" },
+    who,
+    method,
+    [reason, limit].filter((each) => each !== "").join(" "),
+    target === "" ? taskId : target,
+    count === 0n ? "" : `${count}`,
+  ];
 }
 
-function backup(name: string, flags: ReachFlags, io: Io): Promise<void> {
-  return withService(flags, io, async (client) => {
-    const answer = await client.createBackup({ name });
-    await printAnswer(io, flags, CreateBackupResponseSchema, answer, () => [
-      `${answer.path}: ${answer.bytes} bytes, as of ${moment(answer.time)}`,
-    ]);
+function audit(flags: AuditFlags, io: Io): Promise<void> {
+  const { event = [], outcome = [], owner, limit } = flags;
+  return printList(io, flags, methods.listAuditRecords, {
+    request: { events: [...event], outcomes: [...outcome], ...given({ owner }) },
+    items: "records",
+    limit,
+    columns: auditColumns,
+    row: auditRow,
+    none: "no record matches",
   });
 }

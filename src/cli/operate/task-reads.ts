@@ -1,28 +1,18 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import {
-  type Entry,
-  EntrySchema,
-  GetTaskResponseSchema,
-  ListTasksResponseSchema,
-  type TaskSummary,
-  TaskSummarySchema,
-} from "../../../gen/parley/admin/v1/admin_pb.js";
+import { type Entry, EntrySchema, type TaskSummary, TaskSummarySchema } from "../../../gen/parley/admin/v1/admin_pb.js";
+import { given } from "../../core/options.js";
 import { CommandError } from "../command-error.js";
 import type { Io } from "../io.js";
 import { printable } from "../log.js";
 import { clipped, type Look, lookOf, paint } from "../look.js";
 import { facts, table } from "../table.js";
+import { methods, printAnswer, printList } from "./answers.js";
 import { deliveryColumns, deliveryRow } from "./delivery-rows.js";
 import { entryLines, messageText, partsText } from "./entry.js";
 import { bytes, jsonLine, moment, stateCell, stateName, taskColumns, taskRow } from "./format.js";
 import { OutputClosed, print, remark } from "./io.js";
-import { printAnswer, printList } from "./lists.js";
-import { readPages } from "./pages.js";
 import { type ReachFlags, type Service, withService } from "./service.js";
-
-/** Flags of `parley tasks show`. */
-export type TaskFlags = ReachFlags;
 
 /** Flags of `parley tasks list`. */
 export interface ListFlags extends ReachFlags {
@@ -40,39 +30,30 @@ export interface ListFlags extends ReachFlags {
 
 /** `parley tasks list`. */
 export function list(flags: ListFlags, io: Io): Promise<void> {
-  const { state, tenant, owner, context, agent, since, before, text, unattended, limit } = flags;
-  const filter = {
-    ...{ unattended, states: state ?? [], contextId: context ?? "", agent: agent ?? "", text: text ?? "" },
-    ...(tenant !== undefined && { tenant }),
-    ...(owner !== undefined && { owner }),
-    ...(since !== undefined && { statusFrom: since }),
-    ...(before !== undefined && { statusBefore: before }),
-  };
-  return withService(flags, io, async (client) => {
-    const read = (page: object): ReturnType<typeof client.listTasks> => client.listTasks({ ...filter, ...page });
-    const { items, nextPageToken } = await readPages(limit, read, ({ tasks }) => tasks);
-    await printList(io, flags, {
-      ...{ schema: ListTasksResponseSchema, answer: { tasks: items, nextPageToken }, items, nextPageToken },
-      ...{ columns: taskColumns, row: taskRow, none: "no task matches" },
-    });
+  const { state: states = [], context: contextId = "", agent = "", text = "", unattended, limit } = flags;
+  const { tenant, owner, since: statusFrom, before: statusBefore } = flags;
+  const filter = { states, contextId, agent, text, unattended, ...given({ tenant, owner, statusFrom, statusBefore }) };
+  return printList(io, flags, methods.listTasks, {
+    request: filter,
+    items: "tasks",
+    limit,
+    columns: taskColumns,
+    row: taskRow,
+    none: "no task matches",
   });
 }
 
 /** `parley tasks show`. */
-export function show(taskId: string, flags: TaskFlags, io: Io): Promise<void> {
-  return withService(flags, io, async (client) => {
-    const answer = await client.getTask({ taskId });
-    const { summary, task, deliveries, damaged } = answer;
-    await printAnswer(io, flags, GetTaskResponseSchema, answer, () => {
-      const look = lookOf(io.stdout);
-      const rows = deliveries.map(deliveryRow);
-      return [
-        ...facts(summary === undefined ? [] : summaryFacts(summary, answer.bytes), look),
-        ...(damaged ? [paint("Its log is damaged: `parley tasks log` prints what is left of it.", "red", look)] : []),
-        ...(task === undefined ? [] : taskLines(task, look)),
-        ...(rows.length === 0 ? [] : ["", ...table(deliveryColumns, rows, look)]),
-      ];
-    });
+export function show(taskId: string, flags: ReachFlags, io: Io): Promise<void> {
+  const look = lookOf(io.stdout);
+  return printAnswer(io, flags, methods.getTask, { taskId }, ({ summary, task, deliveries, damaged, bytes: size }) => {
+    const rows = deliveries.map(deliveryRow);
+    return [
+      ...facts(summary === undefined ? [] : summaryFacts(summary, size), look),
+      ...(damaged ? [paint("Its log is damaged: `parley tasks log` prints what is left of it.", "red", look)] : []),
+      ...(task === undefined ? [] : taskLines(task, look)),
+      ...(rows.length === 0 ? [] : ["", ...table(deliveryColumns, rows, look)]),
+    ];
   });
 }
 
@@ -178,8 +159,7 @@ async function watchAll(
   io: Io,
   signal: AbortSignal,
 ): Promise<void> {
-  const filter = { ...(tenant !== undefined && { tenant }), ...(owner !== undefined && { owner }) };
-  for await (const { task } of client.followTasks(filter, { signal, timeoutMs: 0 })) {
+  for await (const { task } of client.followTasks(given({ tenant, owner }), { signal, timeoutMs: 0 })) {
     if (task === undefined) continue;
     await print(io, json ? jsonLine(TaskSummarySchema, task) : `${changeLine(task, lookOf(io.stdout))}\n`);
   }

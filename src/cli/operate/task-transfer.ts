@@ -1,21 +1,13 @@
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { text } from "node:stream/consumers";
-import { ImportTaskResponseSchema } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { membersOf, messageIn } from "../../core/members.js";
 import { CommandError } from "../command-error.js";
 import type { Io } from "../io.js";
-import { stateName } from "./format.js";
 import { print } from "./io.js";
-import { printAnswer } from "./lists.js";
-import { type ReachFlags, type Service, withService } from "./service.js";
+import { type ReachFlags, withService } from "./service.js";
 
-/** Flags of `parley tasks export`. */
-export interface ExportFlags extends ReachFlags {
-  readonly out?: string;
-}
-
-/** `parley tasks export`. */
-export function exportTask(taskId: string, flags: ExportFlags, io: Io): Promise<void> {
+/** Prints a task as lines of JSON, or writes them to a new file. */
+export function exportTask(taskId: string, flags: ReachFlags & { readonly out?: string }, io: Io): Promise<void> {
   return withService(flags, io, async (client) => {
     const pieces = client.exportTask({ taskId });
     if (flags.out === undefined) {
@@ -54,28 +46,8 @@ function create(path: string): number {
   }
 }
 
-/** Flags of `parley tasks import`. */
-export interface ImportFlags extends ReachFlags {
-  readonly id?: string;
-  readonly tenant?: string;
-  readonly owner?: string;
-}
-
-/** `parley tasks import`. */
-export async function importTask(file: string, flags: ImportFlags, io: Io): Promise<void> {
-  const lines = await linesOf(file, io);
-  const { id: taskId = "", tenant, owner } = flags;
-  await withService(flags, io, async (client: Service["client"]) => {
-    const names = { taskId, ...(tenant !== undefined && { tenant }), ...(owner !== undefined && { owner }) };
-    const answer = await client.importTask({ lines, ...names });
-    const { task } = answer;
-    await printAnswer(io, flags, ImportTaskResponseSchema, answer, () =>
-      task === undefined ? [] : [`${task.taskId}  ${stateName(task.state)}`],
-    );
-  });
-}
-
-async function linesOf(file: string, { stdin }: Io): Promise<string> {
+/** Reads an exported task from a file or stdin. @throws CommandError */
+export async function linesOf(file: string, { stdin }: Io): Promise<string> {
   try {
     return file === "-" ? await text(stdin) : readFileSync(file, "utf8");
   } catch (cause) {

@@ -1,9 +1,18 @@
+import { create, fromJsonString } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { Command } from "commander";
+import { type Part, PartSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { TaskSummary } from "../../../gen/parley/admin/v1/admin_pb.js";
+import { given } from "../../core/options.js";
+import { CommandError } from "../command-error.js";
 import type { Io } from "../io.js";
+import { methods, printAnswer } from "./answers.js";
+import { stateName } from "./format.js";
+import { confirm, print } from "./io.js";
 import { addLimit, addReach, addYes, position, taskState, time } from "./options.js";
-import * as change from "./task-changes.js";
+import { type ReachFlags, withService } from "./service.js";
 import * as read from "./task-reads.js";
-import * as transfer from "./task-transfer.js";
+import { exportTask, linesOf } from "./task-transfer.js";
 
 /** Adds `parley tasks …`. */
 export function add(tasks: Command, io: Io): void {
@@ -28,7 +37,7 @@ function addReads(tasks: Command, io: Io): void {
     .option("--unattended", "only those that should run and do not", false);
   addLimit(addReach(list)).action((flags: read.ListFlags) => read.list(flags, io));
   addReach(tasks.command("show").description("show a task with its history and artifacts").argument("<task>")).action(
-    (task: string, flags: read.TaskFlags) => read.show(task, flags, io),
+    (task: string, flags: ReachFlags) => read.show(task, flags, io),
   );
   const log = tasks
     .command("log")
@@ -62,11 +71,12 @@ function addChanges(tasks: Command, io: Io): void {
   const one = (name: string, description: string): Command =>
     tasks.command(name).description(description).argument("<task>");
   addReach(one("cancel", "cancel a task, as its client would"), { writes: true }).action(
-    (task: string, flags: read.TaskFlags) => change.cancel(task, flags, io),
+    (taskId: string, flags: ReachFlags) => printAnswer(io, flags, methods.cancelTask, { taskId }, lineOf),
   );
   const fail = one("fail", "end a task as failed, and stop its agent, whichever process runs it");
   addReach(fail.option("--message <text>", "text for its client"), { writes: true }).action(
-    (task: string, flags: change.FailFlags) => change.fail(task, flags, io),
+    (taskId: string, flags: ReachFlags & { readonly message?: string }) =>
+      printAnswer(io, flags, methods.failTask, { taskId, message: flags.message ?? "" }, lineOf),
   );
   const answer = tasks
     .command("answer")
@@ -74,16 +84,50 @@ function addChanges(tasks: Command, io: Io): void {
     .argument("<task>")
     .argument("[text]", "the answer")
     .option("--data <json>", "a value as JSON, with the text or instead of it");
-  addReach(answer, { file: false }).action((task: string, text: string | undefined, flags: change.AnswerFlags) =>
-    change.answer(task, text, flags, io),
+  addReach(answer, { file: false }).action(
+    (taskId: string, text: string | undefined, flags: ReachFlags & { readonly data?: string }) =>
+      printAnswer(io, flags, methods.answerTask, { taskId, parts: partsOf(text, flags.data) }, lineOf),
   );
   const remove = tasks
     .command("delete")
     .description("delete tasks that have ended, with all that belongs to them")
     .argument("<tasks...>");
-  addYes(addReach(remove, { writes: true })).action((ids: string[], flags: change.DeleteFlags) =>
-    change.remove(ids, flags, io),
-  );
+  addYes(addReach(remove, { writes: true })).action((ids: string[], flags: DeleteFlags) => deleteTasks(ids, flags, io));
+}
+
+const lineOf = ({ task }: { readonly task?: TaskSummary | undefined }): string[] =>
+  task === undefined ? [] : [`${task.taskId}  ${stateName(task.state)}`];
+
+/** @throws CommandError without an answer, and for data that is not JSON */
+function partsOf(text = "", json: string | undefined): Part[] {
+  const parts = text === "" ? [] : [create(PartSchema, { content: { case: "text", value: text } })];
+  if (json !== undefined) parts.push(dataPart(json));
+  if (parts.length === 0) throw new CommandError("usage", "give the answer: a text, or --data and JSON");
+  return parts;
+}
+
+function dataPart(json: string): Part {
+  try {
+    return create(PartSchema, { content: { case: "data", value: fromJsonString(ValueSchema, json) } });
+  } catch (cause) {
+    throw new CommandError("usage", "--data is not JSON: quote it for the shell, such as '{\"ok\":true}'", { cause });
+  }
+}
+
+interface DeleteFlags extends ReachFlags {
+  readonly yes: boolean;
+}
+
+/** Prints the id of each deleted task. */
+async function deleteTasks(taskIds: readonly string[], flags: DeleteFlags, io: Io): Promise<void> {
+  const what = taskIds.length === 1 ? `task ${taskIds[0]}` : `${taskIds.length} tasks`;
+  await confirm(io, `delete ${what}`, flags);
+  await withService(flags, io, async (client) => {
+    for (const taskId of taskIds) {
+      await client.deleteTask({ taskId });
+      await print(io, flags.json ? `${JSON.stringify({ deleted: taskId })}\n` : `${taskId}  deleted\n`);
+    }
+  });
 }
 
 function addTransfers(tasks: Command, io: Io): void {
@@ -92,8 +136,8 @@ function addTransfers(tasks: Command, io: Io): void {
     .description("write a task with its whole log as lines of JSON")
     .argument("<task>")
     .option("--out <file>", "new file, which its owner alone may read (default: stdout)");
-  addReach(save, { json: false, isLong: true }).action((task: string, flags: transfer.ExportFlags) =>
-    transfer.exportTask(task, flags, io),
+  addReach(save, { json: false, isLong: true }).action(
+    (taskId: string, flags: ReachFlags & { readonly out?: string }) => exportTask(taskId, flags, io),
   );
   const load = tasks
     .command("import")
@@ -102,7 +146,15 @@ function addTransfers(tasks: Command, io: Io): void {
     .option("--id <id>", "id of the new task, a UUID of version 7 (default: that of the exported one)")
     .option("--tenant <tenant>", "its tenant (default: that of the exported one)")
     .option("--owner <owner>", "its owner (default: that of the exported one)");
-  addReach(load, { writes: true }).action((file: string, flags: transfer.ImportFlags) =>
-    transfer.importTask(file, flags, io),
-  );
+  addReach(load, { writes: true }).action(async (file: string, flags: ImportFlags) => {
+    const { id: taskId = "", tenant, owner } = flags;
+    const request = { lines: await linesOf(file, io), taskId, ...given({ tenant, owner }) };
+    await printAnswer(io, flags, methods.importTask, request, lineOf);
+  });
+}
+
+interface ImportFlags extends ReachFlags {
+  readonly id?: string;
+  readonly tenant?: string;
+  readonly owner?: string;
 }
