@@ -2,7 +2,7 @@ import { background } from "../core/async.js";
 import { yieldToEventLoop } from "../core/event-loop.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, TaskStore } from "../store/task-store.js";
-import type { MonotonicClock } from "./clock.js";
+import type { DueClock } from "./clock.js";
 import type { Hosts } from "./host-limiter.js";
 import type { LeaseGuard } from "./lease-guard.js";
 
@@ -22,7 +22,7 @@ export const TROUBLE_MS = 1_000;
 interface ClaimerOptions {
   readonly store: TaskStore;
   readonly pushes: EnginePushes;
-  readonly clock: MonotonicClock;
+  readonly clock: DueClock;
   readonly hosts: Pick<Hosts<unknown>, "capacities" | "get">;
   readonly life: LeaseGuard;
   /** Interval of polling, in milliseconds, for deliveries without a notification. */

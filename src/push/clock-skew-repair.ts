@@ -14,7 +14,7 @@ const TROUBLE_MS = 5_000;
 
 /** Dependencies of `ClockSkewRepair`. */
 interface ClockSkewRepairParts {
-  readonly store: TaskStore;
+  readonly store: Pick<TaskStore, "rescheduleDeliveries">;
   readonly limits: Pick<Limits, "maxPushRetryMs">;
   readonly logger: Logger;
   /** The clock by which deliveries are due, in milliseconds since the epoch. */
@@ -24,13 +24,15 @@ interface ClockSkewRepairParts {
 }
 
 /**
- * Reschedules deliveries whose due time is later than the maximum retry delay. A clock that ran ahead can leave such
- * times in the store. Checks at the start and periodically, since on a shared store the clock of another process may be
- * wrong.
+ * Reschedules deliveries that a wrong clock made due too late. After a setback of this process's clock these are all that
+ * wait. At the start and periodically these are the ones due later than any retry: on a shared store the clock of another
+ * process may be wrong.
  */
 export class ClockSkewRepair {
   readonly #parts: ClockSkewRepairParts;
   #timer: NodeJS.Timeout | undefined;
+  /** True until the deliveries that wait are rescheduled. */
+  #isSetBack = false;
   #isOver = false;
 
   constructor(parts: ClockSkewRepairParts) {
@@ -38,6 +40,13 @@ export class ClockSkewRepair {
   }
 
   start(): void {
+    void this.#reschedule();
+  }
+
+  /** Makes all deliveries due that wait, since the clock was set back. */
+  noteSetback(): void {
+    if (this.#isOver) return;
+    this.#isSetBack = true;
     void this.#reschedule();
   }
 
@@ -49,18 +58,21 @@ export class ClockSkewRepair {
   async #reschedule(): Promise<void> {
     const { store, limits, logger, wake } = this.#parts;
     const now = this.#parts.now();
+    const isSetBack = this.#isSetBack;
+    this.#isSetBack = false;
     let nextMs = INTERVAL_MS;
     try {
-      const latest = now + Math.max(limits.maxPushRetryMs, hostRest.maxMs, UNREADABLE_MS);
-      const count = await store.rescheduleDeliveries({ latest, to: now });
+      const longestMs = Math.max(limits.maxPushRetryMs, hostRest.maxMs, UNREADABLE_MS);
+      const count = await store.rescheduleDeliveries({ latest: isSetBack ? now : now + longestMs, to: now });
       if (count > 0) {
-        logger.warn(
-          { count },
-          "push notifications were due later than any retry may be: a clock was ahead; they are due now",
-        );
+        const why = isSetBack
+          ? "the clock was set back: push notifications that waited are due now"
+          : "push notifications were due later than any retry may be: a clock was ahead; they are due now";
+        logger.warn({ count }, why);
         wake();
       }
     } catch (error) {
+      this.#isSetBack ||= isSetBack;
       if (this.#isOver) return;
       logTrouble(
         logger,
@@ -70,6 +82,7 @@ export class ClockSkewRepair {
       );
       if (isOutage(error)) nextMs = TROUBLE_MS;
     }
+    clearTimeout(this.#timer);
     if (!this.#isOver) this.#timer = background(setTimeout(() => void this.#reschedule(), nextMs));
   }
 }

@@ -1,24 +1,28 @@
-/**
- * A wall clock that never goes back: retry times are stored as wall-clock times, and a clock set back by hours would
- * postpone them by hours. A clock that ran ahead stays ahead until the process ends, so nothing is aged by it.
- */
-export class MonotonicClock {
-  readonly #wall: () => number;
-  readonly #passed: () => number;
-  #last = Number.NEGATIVE_INFINITY;
-  #lastPassed = 0;
+/** Smallest setback that counts, in milliseconds: a smaller one delays a retry by no more than this. */
+const SETBACK_MS = 1_000;
 
-  constructor(wall: () => number, passed: () => number = () => performance.now()) {
-    this.#wall = wall;
-    this.#passed = passed;
+/**
+ * The time of day, by which deliveries are due, watched for setbacks: times that were stored before one come too late
+ * after it.
+ */
+export class DueClock {
+  readonly #timeOfDay: () => number;
+  readonly #onSetback: () => void;
+  /** Time of day minus elapsed time, at the last reading. */
+  #offset = Number.NEGATIVE_INFINITY;
+
+  constructor(timeOfDay: () => number, onSetback: () => void) {
+    this.#timeOfDay = timeOfDay;
+    this.#onSetback = onSetback;
   }
 
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch. Calls `onSetback` if the time of day was set back since the last reading. */
   now(): number {
-    const passed = this.#passed();
-    const now = Math.max(this.#wall(), this.#last + passed - this.#lastPassed);
-    this.#last = now;
-    this.#lastPassed = passed;
-    return Math.round(now);
+    const now = this.#timeOfDay();
+    const offset = now - performance.now();
+    const isSetBack = offset < this.#offset - SETBACK_MS;
+    this.#offset = offset;
+    if (isSetBack) this.#onSetback();
+    return now;
   }
 }

@@ -8,7 +8,8 @@ import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey } from "../store/task-store.js";
 import { type Attempt, AttemptRing } from "./attempt-history.js";
 import { Claimer, TROUBLE_MS } from "./claimer.js";
-import { MonotonicClock } from "./clock.js";
+import { DueClock } from "./clock.js";
+import { ClockSkewRepair } from "./clock-skew-repair.js";
 import { CompletionQueue } from "./completion-queue.js";
 import { Delivery, type DeliveryParts, nameOf } from "./delivery.js";
 import { DeliveryCause } from "./delivery-cause.js";
@@ -48,9 +49,8 @@ export const outgoingPushes: { readonly maxBytes: number } = { maxBytes: withinH
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  /** Time of day, in milliseconds since the epoch. */
-  readonly #timeOfDay: () => number;
-  readonly #clock: MonotonicClock;
+  readonly #clock: DueClock;
+  readonly #repair: ClockSkewRepair;
   readonly #hosts: Hosts<Delivery>;
   readonly #probes: ProbeBudget;
   readonly #shutdown = new AbortController();
@@ -72,12 +72,12 @@ export class Dispatcher {
     const { store, pushes, poster, signer, limits, headers = {}, nativeHeaders = {}, audit = silentAudit } = options;
     this.#options = options;
     share(this.#shutdown.signal);
-    this.#timeOfDay = options.now ?? Date.now;
-    this.#clock = new MonotonicClock(this.#timeOfDay);
+    this.#clock = new DueClock(options.now ?? Date.now, () => this.#repair.noteSetback());
     this.#hosts = new Hosts(limits);
     this.#probes = new ProbeBudget(limits.maxDeliveries);
     this.#life = new LeaseGuard(pushes, store.shared);
     const now = (): number => this.#clock.now();
+    this.#repair = new ClockSkewRepair({ store, limits, logger: options.logger, now, wake: () => this.wake() });
     const noteTrouble = this.#noteTrouble;
     this.#completions = new CompletionQueue({ store, now, noteTrouble });
     this.#claimer = new Claimer({
@@ -135,6 +135,7 @@ export class Dispatcher {
     this.#started = true;
     this.#crowdTimer = background(setInterval(() => this.#breakOffSlow(), CROWDED_MS / 4));
     this.#options.pushes.onAppend(() => this.#onAppend());
+    this.#repair.start();
     this.wake();
   }
 
@@ -200,6 +201,7 @@ export class Dispatcher {
   #stop(): void {
     this.#shutdown.abort();
     this.#claimer.end();
+    this.#repair.end();
     clearInterval(this.#crowdTimer);
     this.#life.end();
   }
@@ -346,7 +348,7 @@ export class Dispatcher {
     const { host, claimed, progressed } = delivery;
     delivery.isOver = true;
     const judgement = this.#judgement();
-    const hostFailingSince = host.failingSince && judgement.timeOfDay - (performance.now() - host.failingSince);
+    const hostFailingSince = host.failingSince && judgement.now - (performance.now() - host.failingSince);
     const before = progressed ? { failingSince: undefined } : claimed;
     void this.#end(delivery, putOff(before, { offMs, hostFailingSince }, judgement));
   }
@@ -360,7 +362,7 @@ export class Dispatcher {
 
   #judgement(): Judgement {
     const { limits, pushes } = this.#options;
-    return { limits, now: this.#clock.now(), timeOfDay: this.#timeOfDay(), isSteady: () => pushes.isSteady() };
+    return { limits, now: this.#clock.now(), isSteady: () => pushes.isSteady() };
   }
 
   #counted(outcome: PostOutcome, ms: number): void {

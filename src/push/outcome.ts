@@ -8,10 +8,8 @@ export const UNREADABLE_MS = 300_000;
 /** Parameters of an outcome. */
 export interface Judgement {
   readonly limits: Pick<Limits, "maxPushRetryMs" | "maxPushAgeMs">;
-  /** Time by the clock of due times, in milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly now: number;
-  /** Time of day, in milliseconds since the epoch. Ages are computed by it: the clock of due times may run ahead. */
-  readonly timeOfDay: number;
   /** True if ages by the time of day are reliable. */
   readonly isSteady: () => boolean;
 }
@@ -65,11 +63,11 @@ interface Failure {
 export function failed(
   { attempts, failingSince }: Pick<ClaimedDelivery, "attempts" | "failingSince">,
   { failure, retryAfterMs = 0, gone = false, attempt }: Failure,
-  { limits, now, timeOfDay, isSteady }: Judgement,
+  { limits, now, isSteady }: Judgement,
 ): DeliveryOutcome {
-  const since = begun(failingSince, timeOfDay);
-  if (gone || (timeOfDay - since >= limits.maxPushAgeMs && isSteady())) {
-    return { kind: "dead", at: timeOfDay, failure, attempt };
+  const since = begun(failingSince, now);
+  if (gone || (now - since >= limits.maxPushAgeMs && isSteady())) {
+    return { kind: "dead", at: now, failure, attempt };
   }
   const at = Math.ceil(now + retryDelayMs(attempts, limits, retryAfterMs));
   return { kind: "retry", at, failure, failingSince: since, attempt };
@@ -84,20 +82,20 @@ export function failed(
 export function putOff(
   { failingSince }: Pick<ClaimedDelivery, "failingSince">,
   { offMs, hostFailingSince }: { readonly offMs: number; readonly hostFailingSince: number | undefined },
-  { limits, now, timeOfDay, isSteady }: Judgement,
+  { limits, now, isSteady }: Judgement,
 ): DeliveryOutcome {
   const at = Math.ceil(now + offMs);
   if (hostFailingSince === undefined) return { kind: "later", at };
-  const since = begun(failingSince ?? hostFailingSince, timeOfDay);
+  const since = begun(failingSince ?? hostFailingSince, now);
   const failure = "the host has not answered others either";
-  if (timeOfDay - since >= limits.maxPushAgeMs && isSteady()) return { kind: "dead", at: timeOfDay, failure };
+  if (now - since >= limits.maxPushAgeMs && isSteady()) return { kind: "dead", at: now, failure };
   return { kind: "later", at, failingSince: since, failure };
 }
 
 /**
- * Start of the failures in whole milliseconds, as stores have it. At most the time of day: a clock that ran ahead may have
- * stored a future time, which would never age.
+ * Start of the failures in whole milliseconds, as stores have it. At most the present time: a clock that ran ahead may have
+ * stored a future one, which would never age.
  */
-function begun(failingSince: number | undefined, timeOfDay: number): number {
-  return Math.floor(Math.min(failingSince ?? timeOfDay, timeOfDay));
+function begun(failingSince: number | undefined, now: number): number {
+  return Math.floor(Math.min(failingSince ?? now, now));
 }

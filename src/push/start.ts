@@ -6,7 +6,6 @@ import type { TaskStore } from "../store/task-store.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import type { PushDialectOf } from "../version/load.js";
-import { ClockSkewRepair } from "./clock-skew-repair.js";
 import { Dispatcher } from "./dispatcher.js";
 import { memoized } from "./memoize.js";
 import type { PushOptions } from "./options.js";
@@ -48,12 +47,4 @@ export function createDispatcher({ options, ...parts }: DispatcherParts): Dispat
     parse: memoized((url) => guard.parse(url)),
     open: (key, bytes) => vault.open(key, bytes),
   });
-}
-
-/** Creates the check for deliveries that are due too late. */
-export function createClockSkewRepair(
-  dispatcher: Dispatcher,
-  parts: Pick<DispatcherParts, "store" | "limits" | "logger">,
-): ClockSkewRepair {
-  return new ClockSkewRepair({ ...parts, now: () => dispatcher.now(), wake: () => dispatcher.wake() });
 }

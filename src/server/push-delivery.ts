@@ -1,5 +1,4 @@
 import type { Engine } from "../engine/engine.js";
-import type { ClockSkewRepair } from "../push/clock-skew-repair.js";
 import { PushConfigurations, type WebhookCheck } from "../push/configurations.js";
 import { createPushControl, type PushControl } from "../push/dead-letters.js";
 import type { Dispatcher } from "../push/dispatcher.js";
@@ -33,7 +32,6 @@ export class PushDelivery {
   readonly #options: PushOptions;
   readonly #parts: PushParts;
   #dispatcher: Dispatcher | undefined;
-  #clockSkewRepair: ClockSkewRepair | undefined;
   #isOver = false;
 
   constructor(settings: Settings, options: PushOptions, parts: PushParts) {
@@ -49,7 +47,7 @@ export class PushDelivery {
     const { store, limits, logger, audit, metrics } = this.#settings;
     const { engine, agentName, modules, signer: signing, tracing } = this.#parts;
     // Nothing of it, nor of the libraries that it needs, is loaded by a server that sends no notifications.
-    const [{ createDispatcher, createClockSkewRepair }, { encryptStored }, signer] = await Promise.all([
+    const [{ createDispatcher }, { encryptStored }, signer] = await Promise.all([
       modules.dispatcher(),
       modules.rotation(),
       signing(),
@@ -74,8 +72,6 @@ export class PushDelivery {
       metrics,
     });
     this.#dispatcher.start();
-    this.#clockSkewRepair = createClockSkewRepair(this.#dispatcher, { store, limits, logger });
-    this.#clockSkewRepair.start();
     for (const key of signer.jwks().keys) {
       audit?.record({ event: "key.used", use: "push", key: (key as { readonly kid?: string }).kid });
     }
@@ -87,14 +83,12 @@ export class PushDelivery {
   /** See `Dispatcher`. */
   async drain(graceMs: number): Promise<void> {
     this.#isOver = true;
-    this.#clockSkewRepair?.end();
     await this.#dispatcher?.drain(graceMs);
   }
 
   /** See `Dispatcher`. */
   abandon(): void {
     this.#isOver = true;
-    this.#clockSkewRepair?.end();
     this.#dispatcher?.abandon();
   }
 }

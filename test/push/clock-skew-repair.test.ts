@@ -72,6 +72,32 @@ describe("a clock that was ahead", () => {
   });
 });
 
+describe("a clock that is set back while the server runs", () => {
+  it("postpones no notification beyond its retry, in this process or in another", async () => {
+    receiver.answer = refuse(500);
+    const store = sqliteStore(path);
+    const clock = { aheadMs: DAY_MS };
+    const rig = new Rig(store, { receivers: [receiver], now: () => Date.now() + clock.aheadMs, retryMs: 2_000 });
+    onTestFinished(async () => {
+      await rig.end();
+      await store.close();
+    });
+    await rig.start();
+    const log = await Log.create(store, [receiver.url("/a")]);
+    rig.news();
+    await expect.poll(() => store.nextDelivery(), patience).toBeGreaterThan(Date.now() + DAY_MS / 2);
+    receiver.answer = accept;
+    clock.aheadMs = 0;
+    rig.news();
+    await expect.poll(() => receiver.hits.length, patience).toBe(2);
+    expect(receiver.generationsOf("/a")).toEqual(log.generations);
+    expect(rig.dispatcher.now()).toBeLessThan(Date.now() + DAY_MS / 2);
+    expect(rig.logged.map(({ message }) => message)).toEqual([
+      "the clock was set back: push notifications that waited are due now",
+    ]);
+  });
+});
+
 describe("ClockSkewRepair", () => {
   const clockSkewRepair = (store: TaskStore, wake = (): void => {}): ClockSkewRepair => {
     const parts = { store, wake, limits: quick, logger: { debug() {}, info() {}, warn() {}, error() {} } };
