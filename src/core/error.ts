@@ -321,3 +321,8 @@ function translated(thrown: unknown): A2AError | undefined {
 export function limitReached(limit: keyof Limits | FixedLimit, message: string, retryAfterMs = 1_000): A2AError {
   return new A2AError("TOO_MANY_REQUESTS", message, { metadata: { limit }, retryAfterMs });
 }
+
+/** Text of anything that was thrown, for people. */
+export function textOfThrown(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

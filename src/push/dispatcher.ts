@@ -1,6 +1,7 @@
 import { silentAudit } from "../audit/audit.js";
 import { background, Semaphore, within } from "../core/async.js";
 import { share } from "../core/cancellation.js";
+import { textOfThrown } from "../core/error.js";
 import { withinHeap } from "../core/limits.js";
 import { logFacts } from "../core/log-facts.js";
 import { TransientMap } from "../core/maps.js";
@@ -256,7 +257,7 @@ export class Dispatcher {
       const outcome: DeliveryOutcome =
         error instanceof MissingKeyError
           ? { kind: "later", at: this.#clock.now() + UNREADABLE_MS }
-          : failed(claimed, { failure: sentenceOf(error) }, this.#judgement());
+          : failed(claimed, { failure: textOfThrown(error) }, this.#judgement());
       const { taskId, configId, claim, position } = claimed;
       const cause = new DeliveryCause(this.#parts, claimed, this.#parts.wanted);
       void this.#settle({ key: { taskId, configId }, claim, position, cause }, outcome);
@@ -393,9 +394,4 @@ export class Dispatcher {
     if (this.#shutdown.signal.aborted) return;
     logTrouble(this.#options.logger, error, {}, "the store could not process push notifications; retrying later");
   };
-}
-
-/** The error of a configuration, for people. */
-function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 import { type Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
-import { A2AError, type Reason, StatusCode, toA2AError } from "../../core/error.js";
+import { A2AError, type Reason, StatusCode, textOfThrown, toA2AError } from "../../core/error.js";
 import { membersOf } from "../../core/members.js";
 import { isUnconnected, socketFailure } from "../../core/socket-failure.js";
 import { detailsOf } from "../../wire/error-details.js";
@@ -133,7 +133,7 @@ function ofOther(thrown: unknown): A2AError | undefined {
 }
 
 function unexpected(thrown: unknown): A2AError {
-  const detail = thrown instanceof Error ? thrown.message : String(thrown);
+  const detail = textOfThrown(thrown);
   return new A2AError("INTERNAL", detail === "" ? "The call failed." : detail, { cause: thrown });
 }
 
