@@ -128,7 +128,7 @@ export class FramedMethod implements WireMethod {
       else {
         const event = this.#read(frame);
         yield this.#inService(event);
-        if (this.#older?.isLast(event) === true) return;
+        if (this.#older?.isLast(event) === true) return await untilEnd(answer);
       }
     }
     const pairs = this.#protocol.ended(end, answer) ?? answer.trailers ?? [];
@@ -179,6 +179,24 @@ async function notOurs(answer: HttpAnswer): Promise<A2AError> {
   const text = await answer.text(MAX_FOREIGN).catch(() => "");
   answer.cancel();
   return errorOfHead(answer, text);
+}
+
+/** Time for a server to end a stream after its last event, in milliseconds. */
+const END_MS = 1_000;
+
+/**
+ * Waits for the end of a stream after its last event. Servers built on Vert.x end the connection, with all of its
+ * calls, if they end a stream that is being canceled.
+ */
+async function untilEnd(answer: HttpAnswer): Promise<void> {
+  const late = setTimeout(() => answer.cancel(), END_MS);
+  try {
+    await answer.read(() => {});
+  } catch {
+    // Nothing after the last event matters.
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 async function* framesOf(answer: HttpAnswer, settings: MessageSettings): AsyncGenerator<Envelope> {
