@@ -87,6 +87,16 @@ const unsteady: typeof older = {
     const { last } = await read(client.stream("stream 5 16 5"));
     expect([last?.task?.status?.state, textOf(last)]).toEqual([TaskState.COMPLETED, "1 2 3 4 5 "]);
   },
+  // A piece that arrives while the follower joins is at times stored twice.
+  "a2a-java-sdk 0.3.3.Final / a task that is followed to its end": async (client) => {
+    const { taskId = "" } = await client.send("stream 5 60 60", { returnImmediately: true });
+    const { last } = await read(client.follow(taskId));
+    expect(last?.task?.status?.state).toBe(TaskState.COMPLETED);
+    const stored = await client.getTask({ id: taskId });
+    expect(last?.task?.artifacts).toMatchObject(stored.artifacts);
+    const pieces = new Set(last?.task?.artifacts[0]?.parts.map(({ content }) => content.value));
+    expect([...pieces]).toEqual(["1 ", "2 ", "3 ", "4 ", "5 "]);
+  },
 };
 
 /**
