@@ -307,10 +307,10 @@ export function toStored({ bytes, delivery: { position } }: PushConfig): StoredP
 
 /** Configurations of one task after an id, in the order of their ids. */
 export function listConfigs(
-  all: Iterable<PushConfig>,
+  task: Pushed | undefined,
   { after, limit }: { readonly after: string; readonly limit: number },
 ): { configId: string; config: StoredPushConfig }[] {
-  return [...all]
+  return [...(task?.configs?.values() ?? [])]
     .filter(({ configId }) => compareIds(configId, after) > 0)
     .sort((a, b) => compareIds(a.configId, b.configId))
     .slice(0, limit)
