@@ -92,7 +92,7 @@ async function migratePostgres(url: string, logger: Logger): Promise<Migrated> {
 }
 
 async function migrateSqlite(path: string, logger: Logger): Promise<Migrated> {
-  const { migrateFile } = await import("../store/sqlite/migrate-file.js");
+  const { migrateFile } = await import("../store/sqlite/current.js");
   return { ...migrateFile(path, logger), place: path };
 }
 

@@ -1,9 +1,9 @@
+import { Socket } from "node:net";
 import type { Client, Pool, PoolClient, QueryArrayResult } from "pg";
 import type { Logger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import { Servers } from "./address.js";
 import { codeOf, isUndone, toStoreError } from "./errors.js";
-import { GuardedSocket } from "./guarded-socket.js";
 import { isRefusal, moved, ServerHistory } from "./server-history.js";
 
 /** A value of a statement. */
@@ -272,6 +272,22 @@ export class Database implements Statements {
     const name = `parley_${this.#names.size}`;
     this.#names.set(text, name);
     return name;
+  }
+}
+
+/**
+ * The connection of the driver to a server. The driver reads in a listener, which throws for an answer that breaks the
+ * protocol, such as that of another kind of server. The connection then fails; the exception would end the process.
+ */
+class GuardedSocket extends Socket {
+  override emit(event: string | symbol, ...args: unknown[]): boolean {
+    if (event !== "data") return super.emit(event, ...args);
+    try {
+      return super.emit(event, ...args);
+    } catch (cause) {
+      this.destroy(new Error("The answer breaks the protocol of PostgreSQL.", { cause }));
+      return true;
+    }
   }
 }
 

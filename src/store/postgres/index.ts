@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from "../../core/log.js";
 import * as check from "../../core/options.js";
 import { SignalHub } from "../../signals/hub.js";
 import { redriveInSteps } from "../redrive.js";
-import { type PushStore, type Restoration, StoreError, type TaskStore } from "../task-store.js";
+import { type OperatorStore, type PushStore, type Restoration, StoreError, type TaskStore } from "../task-store.js";
 import { DEFAULT_SCHEMA, isAddress, readAddress } from "./address.js";
 import { Appends } from "./appends.js";
 import { Counts } from "./counts.js";
@@ -25,8 +25,7 @@ import { PushConfigs } from "./push-configs.js";
 import { PushLists } from "./push-lists.js";
 import { Reads } from "./reads.js";
 import { Removal } from "./removal.js";
-import { readRestorations } from "./restorations.js";
-import { Snapshots } from "./snapshots.js";
+import { saveSnapshot } from "./snapshots.js";
 import { startPulse } from "./start-pulse.js";
 
 export type { Durability, StoreDurability } from "./durability.js";
@@ -92,7 +91,8 @@ export async function postgresStore(options: string | PostgresStoreOptions): Pro
     await removal.sweep();
     const counts = new Counts(database, schema);
     await counts.fold();
-    const restorations = await readRestorations(database, schema);
+    const restored = `SELECT until, id FROM ${schema}.restoration ORDER BY number`;
+    const restorations = (await database.query<[number, string]>(restored)).map(([until, id]) => ({ until, id }));
     return compose({ ...settings, database, partitions, removal, counts, durability, restorations });
   } catch (error) {
     await database.close();
@@ -150,7 +150,6 @@ function compose(parts: Parts): PostgresStore {
   const lists = new Lists(database, schema);
   const pulse = (): PulseData => ({ url: database.server, schema, timeoutMs, isSame: database.history.isSame });
   const leases = new Leases(database, schema, () => startPulse(pulse()));
-  const snapshots = new Snapshots(database, schema);
   const signals = new SignalHub(new Notifications(database, schema, logger));
   partitions.start();
   let closed: Promise<void> | undefined;
@@ -184,7 +183,7 @@ function compose(parts: Parts): PostgresStore {
     readSnapshot: ({ taskId, position, piece }) => reads.readSnapshot(taskId, position, piece),
     findSend: (key) => reads.findSend(key),
     conversation: (key) => reads.conversation(key),
-    saveSnapshot: (request) => snapshots.save(request),
+    saveSnapshot: (request) => saveSnapshot(database, schema, request),
     list: (request) => lists.list(request),
     countOpen: (request) => lists.countOpen(request),
     listInterrupted: (request) => lists.listInterrupted(request),
@@ -194,22 +193,20 @@ function compose(parts: Parts): PostgresStore {
     leasesOf: (request) => leases.of(request),
     setLease: (request) => leases.set(request),
     removeFinished: (request) => removal.removeFinished(request),
-    removeTasks: (request) => removal.removeTasks(request),
-    ...operatorReadsOf(database, schema),
+    ...operatorStoreOf(database, schema, removal),
     ...pushStoreOf(database, schema, leases),
     close: () => (closed ??= close()),
   };
 }
 
-type OperatorReads = Pick<TaskStore, "listHeads" | "listContexts" | "listOwners" | "listLeased">;
-
-function operatorReadsOf(database: Database, schema: string): OperatorReads {
+function operatorStoreOf(database: Database, schema: string, removal: Removal): OperatorStore {
   const operators = new Operators(database, schema);
   return {
     listHeads: (request) => operators.listHeads(request),
     listContexts: (request) => operators.listContexts(request),
     listOwners: (request) => operators.listOwners(request),
     listLeased: (request) => operators.listLeased(request),
+    removeTasks: (request) => removal.removeTasks(request),
   };
 }
 

@@ -2,17 +2,16 @@ import { stat } from "node:fs/promises";
 import type { Logger } from "../../core/log.js";
 import { checkRequest } from "../check.js";
 import type { StoreHealth } from "../health.js";
-import { type CensusStore, type HeartbeatRequest, NO_HOLDER, StoreError, type TaskStore } from "../task-store.js";
+import { type HeartbeatRequest, NO_HOLDER, type OperatorStore, StoreError, type TaskStore } from "../task-store.js";
 import type { Backups } from "./backups.js";
 import { openReader } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { type FileFault, FileGuard } from "./file-guard.js";
 import { type FileIdentity, openFiles } from "./file-identity.js";
 import type { Prepared } from "./open.js";
-import { operatorStoreOf } from "./operator-store.js";
 import { pushStoreOf } from "./push-store.js";
 import { Reader } from "./reader.js";
-import { removeFinished } from "./removal.js";
+import { removeFinished, removeTasks } from "./removal.js";
 import { StoreFaults } from "./store-faults.js";
 import { watchFiles, watchSchema } from "./watch.js";
 import { WriterClient, type WriterHandle, type WriterStatistics } from "./writer-client.js";
@@ -114,7 +113,9 @@ function compose({ file, shared, onHeartbeat, onClose }: Parts, opened: Opened):
     shared,
     health,
     restorations: file.restorations,
-    ...censusStoreOf(reader, writer, file.path),
+    kind: "sqlite",
+    census: async () => ({ ...reader.operators.census(), bytes: await bytesOf(file.path) }),
+    onCommit: (observer) => writer.onCommit(observer),
     get statistics() {
       return writer.statistics;
     },
@@ -179,11 +180,13 @@ function readsOf(
   };
 }
 
-function censusStoreOf(reader: Reader, writer: WriterClient, path: string): CensusStore {
+function operatorStoreOf({ operators }: Reader, writer: WriterClient): OperatorStore {
   return {
-    kind: "sqlite",
-    census: async () => ({ ...reader.census(), bytes: await bytesOf(path) }),
-    onCommit: (observer) => writer.onCommit(observer),
+    listHeads: async (request) => operators.listHeads(request),
+    listContexts: async (request) => operators.listContexts(request),
+    listOwners: async (request) => operators.listOwners(request),
+    listLeased: async (request) => operators.listLeased(request),
+    removeTasks: async (request) => removeTasks(writer, request),
   };
 }
 

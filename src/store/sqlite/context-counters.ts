@@ -1,14 +1,8 @@
+import type { ConversationKey } from "../task-store.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 
 /** Contexts up to this size are counted along the index. Larger ones have counter rows. */
 const UNCOUNTED_TASKS = 64;
-
-/** A context of an owner. */
-export interface ContextKey {
-  readonly tenant: string;
-  readonly owner: string;
-  readonly contextId: string;
-}
 
 interface Change {
   readonly key: [tenant: string, owner: string, contextId: string];
@@ -45,7 +39,7 @@ export class ContextCounters {
   }
 
   /** Adds `tasks` (possibly negative) to a state of a context. */
-  add({ tenant, owner, contextId }: ContextKey, state: number, tasks: number): void {
+  add({ tenant, owner, contextId }: ConversationKey, state: number, tasks: number): void {
     const key = `${tenant.length}:${tenant}${owner.length}:${owner}${contextId}`;
     const change = this.#changes.get(key) ?? { key: [tenant, owner, contextId], states: new Map<number, number>() };
     this.#changes.set(key, change);

@@ -1,4 +1,5 @@
-import { ContextCounters, type ContextKey } from "./context-counters.js";
+import type { ConversationKey } from "../task-store.js";
+import { ContextCounters } from "./context-counters.js";
 import type { Command, Database } from "./driver/driver.js";
 
 /** Terminal states as stored. Numbers, because the writer thread loads no protocol code. */
@@ -39,7 +40,7 @@ export class Counters {
   }
 
   /** Adds `tasks` (possibly negative) to a state of an owner and of the context. */
-  add(of: ContextKey, state: number, tasks: number): void {
+  add(of: ConversationKey, state: number, tasks: number): void {
     this.#contexts.add(of, state, tasks);
     const key = `${of.tenant.length}:${of.tenant}${of.owner}:${state}`;
     const change = this.#changes.get(key);
@@ -48,7 +49,7 @@ export class Counters {
   }
 
   /** Subtracts a removed task. An owner without tasks keeps no counters. */
-  removed(of: ContextKey, state: number): void {
+  removed(of: ConversationKey, state: number): void {
     this.add(of, state, -1);
     const { tenant, owner } = of;
     this.#removed.set(`${tenant.length}:${tenant}${owner}`, { tenant, owner });

@@ -1,11 +1,14 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Logger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import { identify } from "./backup-check.js";
 import { READ_TIMEOUT_MS } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { toStoreError } from "./errors.js";
+import { lockedAlone } from "./lock.js";
 import { SCHEMA_VERSION } from "./migrations.js";
+import { prepareFile } from "./open.js";
 
 /**
  * Checks that a file has the current schema, so that opening it does not upgrade it.
@@ -25,7 +28,7 @@ export function checkCurrent(path: string): void {
  * The schema version of a file, which is not changed.
  * @throws StoreError `failed` for another application or a file without tables; `newer-schema`, `damaged`
  */
-export function schemaOf(given: string): number {
+function schemaOf(given: string): number {
   const path = resolve(given);
   try {
     const db = sqliteDriver().open(path, { mustExist: true, timeoutMs: READ_TIMEOUT_MS });
@@ -37,4 +40,17 @@ export function schemaOf(given: string): number {
   } catch (error) {
     throw toStoreError(error, `Cannot open ${path}`);
   }
+}
+
+/**
+ * Brings a file to the current schema, and creates it if missing. Servers may have a file of the current schema open.
+ * @returns the version before (0: it had no tables) and after
+ * @throws StoreError as `prepareFile`
+ */
+export function migrateFile(path: string, logger: Logger): { readonly from: number; readonly to: number } {
+  const isStored = existsSync(path) && statSync(path).size > 0;
+  if (isStored && schemaOf(path) === SCHEMA_VERSION) return { from: SCHEMA_VERSION, to: SCHEMA_VERSION };
+  const { before, lock } = lockedAlone(() => prepareFile(path, false, logger));
+  lock.release();
+  return { from: before, to: SCHEMA_VERSION };
 }

@@ -1,8 +1,10 @@
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { isTerminal } from "../../task/state.js";
+import { CENSUS_LIMIT, type Census } from "../census-store.js";
+import { DEAD, DUE } from "../deliveries.js";
 import { type HeadRow, toHead } from "../head-rows.js";
 import { compareHeadKeys, headKeyOf, headsPage, type KeyRange, rangeOf } from "../order.js";
-import { STATES } from "../states.js";
+import { STATES, TERMINAL } from "../states.js";
 import type {
   ContextSummary,
   ContextsPage,
@@ -35,6 +37,17 @@ export const examined = { step: 10_000, steps: 10, contexts: 2_000 };
 
 /** Owners whose usage one step reads. */
 const OWNERS_STEP = 100;
+
+const upTo = (index: string, where: string): string =>
+  `(SELECT count(*) FROM (SELECT 1 FROM ${index} WHERE ${where} LIMIT ${CENSUS_LIMIT}))`;
+
+/** Counts of a file: open and interrupted tasks; due, held and dead deliveries. */
+const CENSUS =
+  `SELECT (SELECT coalesce(sum(tasks), 0) FROM counter WHERE state NOT IN (${TERMINAL})), ` +
+  `${upTo("head INDEXED BY head_interrupted", "state IN (6, 8)")}, ` +
+  `${upTo("push_config INDEXED BY push_due", `state = ${DUE} AND holder IS NULL`)}, ` +
+  `${upTo("push_config INDEXED BY push_held", "holder IS NOT NULL")}, ` +
+  upTo("push_config INDEXED BY push_dead", `state = ${DEAD}`);
 
 type Usage = [tenant: string, owner: string, tasks: number, openTasks: number];
 
@@ -101,6 +114,12 @@ export class OperatorReader {
 
   listLeased(request: LeasedRequest): readonly TaskHead[] {
     return this.#atOnce("listLeased", () => this.#heads(leasedPage(request)));
+  }
+
+  census(): Omit<Census, "bytes"> {
+    const counts = this.#atOnce("census", () => this.#prepare<[number, number, number, number, number]>(CENSUS).get());
+    const [openTasks, interrupted, due, held, dead] = counts ?? [0, 0, 0, 0, 0];
+    return { openTasks, interrupted, due: Math.min(due + held, CENSUS_LIMIT), dead };
   }
 
   /** Merges the pages of a few owners. */

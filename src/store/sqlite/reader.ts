@@ -3,7 +3,6 @@ import { type HeadRow, toHead } from "../head-rows.js";
 import { readEntries, salvageEntries } from "../segment.js";
 import { TERMINAL } from "../states.js";
 import {
-  type Census,
   type ClaimDeliveries,
   type ConversationKey,
   type DeadDelivery,
@@ -28,7 +27,6 @@ import {
   type TaskHead,
   type TaskScope,
 } from "../task-store.js";
-import { type CensusQuery, censusQuery, countAll } from "./census.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { type ListSql, listSql, pageValues, shapeOf, totalValues } from "./list.js";
@@ -85,8 +83,6 @@ export class Reader {
   readonly #lists = new Map<string, ListStatements>();
   /** Reads for operators. */
   readonly operators: OperatorReader;
-  /** Prepared on first use. */
-  #census: CensusQuery | undefined;
   /** Bytes that were read since it was set to 0. */
   #bytes = 0;
   #retired = false;
@@ -209,13 +205,6 @@ export class Reader {
   countOpen({ tenant, owner }: { readonly owner: string; readonly tenant?: string | undefined }): number {
     if (tenant !== undefined) return this.#query("countOpen", () => this.#open.get(tenant, owner) ?? 0);
     return this.#atOnce("countOpen", () => (this.#open.get("", owner) ?? 0) + (this.#openElsewhere.get(owner) ?? 0));
-  }
-
-  census(): Omit<Census, "bytes"> {
-    return this.#query("census", () => {
-      this.#census ??= censusQuery(this.#db);
-      return countAll(this.#census);
-    });
   }
 
   listInterrupted({ before, after, limit }: InterruptedRequest): TaskHead[] {
