@@ -22,7 +22,6 @@ import { type Shutdown, shuttingDown } from "./shutdown.js";
 /** Entries per read of a follower. */
 const READ_ENTRIES = 64;
 
-/** Dependencies of `TaskControl`. */
 interface ControlSource {
   readonly store: TaskStore;
   readonly holder: string;

@@ -32,7 +32,6 @@ export type { Scope } from "../core/task-names.js";
 export type { EnginePushes, EntriesRequest } from "./pushes.js";
 export type { SendCommand, SendResult } from "./send/send-command.js";
 
-/** Options of an engine. */
 export interface EngineOptions {
   readonly store: TaskStore;
   /** Signals to and from other processes. Default: those of the store, if it has any. */
@@ -66,7 +65,6 @@ export interface EngineOptions {
   readonly now?: () => number;
 }
 
-/** An execution of this process. */
 interface ExecutionView {
   readonly taskId: string;
   /** True while its agent runs, false while it waits for a slot. */
@@ -166,7 +164,6 @@ export class Engine {
     return this.#maintenance.start();
   }
 
-  /** Number of executions in this process. */
   get executions(): number {
     return this.#executions.size;
   }
@@ -176,7 +173,6 @@ export class Engine {
     return this.#maintenance.recovered;
   }
 
-  /** Number of tasks with a running agent. */
   get running(): number {
     return this.#executions.values().filter(({ slot }) => slot.isHeld).length;
   }
@@ -296,7 +292,6 @@ export class Engine {
     }
   }
 
-  /** Wakes all waiters of all tasks. */
   #wakeAll(): void {
     for (const log of this.#tasks.logs.all()) log.wake();
   }

@@ -12,13 +12,11 @@ interface FoundConfig {
   readonly bytes: Uint8Array;
 }
 
-/** Dependencies of push configurations. */
 interface PushConfigsSource {
   readonly store: TaskStore;
   readonly tasks: Pick<Tasks, "storedId" | "lookup">;
   readonly counted: QuotaScope;
   readonly logger: Logger;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Called when a notification may be due for a task without an append. */
   readonly notify: (taskId: string) => void;

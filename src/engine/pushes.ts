@@ -51,7 +51,6 @@ export interface EnginePushes {
   taskAt(request: TaskAtRequest): PastTask | Promise<PastTask | undefined>;
 }
 
-/** Selects a task at one of its entries. */
 interface TaskAtRequest {
   readonly taskId: string;
   readonly tenant: string;
@@ -66,7 +65,6 @@ export interface PastTask {
   readonly isLive: boolean;
 }
 
-/** Dependencies of `Pushes`. */
 interface PushesSource {
   readonly store: TaskStore;
   readonly holder: string;
@@ -76,7 +74,6 @@ interface PushesSource {
   readonly isSteady: () => boolean;
 }
 
-/** See `EnginePushes`. */
 export class Pushes implements EnginePushes {
   readonly holder: string;
   readonly leaseMs: number;

@@ -18,7 +18,6 @@ const BUSY_WAIT_MS = 100;
 /** Delay before retrying after an error of the store, in milliseconds. */
 export const TROUBLE_MS = 1_000;
 
-/** Parameters of a claimer. */
 interface ClaimerOptions {
   readonly store: TaskStore;
   readonly pushes: EnginePushes;

@@ -12,7 +12,6 @@ const INTERVAL_MS = 600_000;
 /** Delay before retrying after an error of the store, in milliseconds. */
 const TROUBLE_MS = 5_000;
 
-/** Dependencies of `ClockSkewRepair`. */
 interface ClockSkewRepairParts {
   readonly store: Pick<TaskStore, "rescheduleDeliveries">;
   readonly limits: Pick<Limits, "maxPushRetryMs">;

@@ -2,7 +2,6 @@ import { pause } from "../core/async.js";
 import { share } from "../core/cancellation.js";
 import type { DeliveryOutcome, DeliveryProgress, TaskStore } from "../store/task-store.js";
 
-/** A settlement, as passed to the store. */
 type Settlement = DeliveryProgress & { readonly outcome: DeliveryOutcome };
 
 /** CompletionQueue within this time of others are gathered into one commit of the store, in milliseconds. */

@@ -17,7 +17,6 @@ export interface WebhookCheck {
   check(url: string): Promise<{ readonly host: string }>;
 }
 
-/** Parameters of `PushConfigurations`. */
 interface ConfigurationsOptions {
   readonly vault: ConfigVault;
   /** The URL check, loaded on first use. */

@@ -5,11 +5,9 @@ import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, TaskStore } from "../store/task-store.js";
 import type { EventFilter } from "./event-filter.js";
 
-/** Dependencies of `DeliveryCause`. */
 interface CauseParts {
   readonly store: TaskStore;
   readonly pushes: Pick<EnginePushes, "readEntries">;
-  /** Returns the name of the agent that serves a tenant. */
   readonly agentName: (tenant: string) => string | undefined;
 }
 

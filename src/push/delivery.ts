@@ -71,7 +71,6 @@ export interface DeliveryParts extends HeaderParts, BufferSpace {
   readonly noteTrouble: (error: unknown) => void;
 }
 
-/** A claimed delivery and its configuration. */
 interface DeliveryTask {
   readonly claimed: ClaimedDelivery;
   readonly opened: OpenedConfig;
@@ -154,7 +153,6 @@ export class Delivery {
     this.#epoch = epoch;
   }
 
-  /** Current claim number. */
   get claim(): number {
     return this.#claim;
   }

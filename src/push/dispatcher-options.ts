@@ -12,7 +12,6 @@ import type { PushSigner } from "./signature/signer.js";
 import type { Poster } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 
-/** Parameters of a dispatcher. */
 export interface DispatcherOptions {
   readonly store: TaskStore;
   readonly pushes: EnginePushes;
@@ -25,7 +24,6 @@ export interface DispatcherOptions {
   readonly dialectOf?: PushDialectOf | undefined;
   readonly signer?: PushSigner | undefined;
   readonly events?: readonly PushEventKind[] | undefined;
-  /** Headers of every notification. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Further headers of notifications in the service's own version. */
   readonly nativeHeaders?: Readonly<Record<string, string>>;

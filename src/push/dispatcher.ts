@@ -130,7 +130,6 @@ export class Dispatcher {
     });
   }
 
-  /** Starts delivering. */
   start(): void {
     if (this.#started || this.#shutdown.signal.aborted) return;
     this.#started = true;

@@ -3,7 +3,6 @@ import type { Limits } from "../core/limits.js";
 import { decrement, increment } from "../core/maps.js";
 import { pushRetry } from "./retry-delay.js";
 
-/** The limits of one host. */
 type HostLimits = Pick<Limits, "maxDeliveries" | "maxDeliveriesPerHost" | "maxDeliveriesPerHostPerSecond">;
 
 /** The circuit breaker of a failing host. */
@@ -77,7 +76,6 @@ export class Host<T> {
     this.#limits = limits;
   }
 
-  /** Deliveries in progress. */
   get working(): number {
     return this.#working;
   }
@@ -220,7 +218,6 @@ export class Hosts<T> {
     this.#limits = limits;
   }
 
-  /** A host by its key. */
   get(key: string, now: number): Host<T> {
     const known = this.#hosts.get(key);
     if (known !== undefined) return known;
@@ -237,7 +234,6 @@ export class Hosts<T> {
     return { of, others: this.#limits.maxDeliveriesPerHost + mostWaiting(this.#limits) };
   }
 
-  /** All hosts in memory. */
   all(): Host<T>[] {
     return [...this.#hosts.values()];
   }

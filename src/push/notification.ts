@@ -49,7 +49,6 @@ function createdOf(entry: LogEntry): StreamResponse | undefined {
   return response;
 }
 
-/** Dependencies of `NotificationHeaders`. */
 export interface HeaderParts {
   readonly signer: PushSigner | undefined;
   /** Headers of every notification: names and values alternate. */

@@ -21,7 +21,6 @@ import { TaskBodies } from "./task-bodies.js";
 /** Time that an operator's event waits for a free slot of its host, in milliseconds. */
 const WAIT_MS = 5_000;
 
-/** Dependencies of `OperatorSends`. */
 interface OperatorSendsParts<T> {
   readonly parts: DeliveryParts;
   readonly hosts: Pick<Hosts<T>, "get">;
@@ -32,7 +31,6 @@ interface OperatorSendsParts<T> {
   readonly left: (host: Host<T>) => void;
 }
 
-/** Trace and id of an operator's call. */
 interface CallTrace extends TraceHeaders, Pick<LogCause, "requestId"> {}
 
 /** An event that an operator sends. */
@@ -51,7 +49,6 @@ interface Found {
   readonly opened: OpenedConfig;
 }
 
-/** A notification to send. */
 interface Notification {
   readonly generation: number;
   readonly body: string;

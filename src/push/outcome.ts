@@ -29,7 +29,6 @@ export type Ending =
       readonly attempt?: AttemptFacts;
     };
 
-/** A delivery that ended. */
 interface Ended {
   readonly claimed: Pick<ClaimedDelivery, "attempts" | "failingSince">;
   /** True if a notification was accepted since the claim. */

@@ -6,7 +6,6 @@ import type { TraceHeaders } from "../telemetry/w3c.js";
 import type { PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 
-/** One attempt to send a notification. */
 interface Attempt {
   /** Trace of the event, or of the operator's call that sends it. */
   readonly trace: TraceHeaders;

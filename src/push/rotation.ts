@@ -7,7 +7,6 @@ import { type ConfigVault, MissingKeyError } from "./secrets.js";
 /** Configurations per page. Their new bytes share a commit. */
 const PAGE = 100;
 
-/** Dependencies of the rotation. */
 interface RotationParts {
   readonly store: TaskStore;
   readonly vault: ConfigVault;
@@ -17,13 +16,11 @@ interface RotationParts {
   readonly isOver: () => boolean;
 }
 
-/** Result of a rotation. */
 interface Rotation {
   /** Number of configurations that the current key encrypted in this run. */
   readonly encrypted: number;
   /** Missing keys, with the number of configurations that need each. */
   readonly missing: ReadonlyMap<string, number>;
-  /** Number of damaged configurations. */
   readonly damaged: number;
   /** True if all configurations were scanned. */
   readonly isWhole: boolean;

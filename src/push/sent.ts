@@ -8,7 +8,6 @@ import type { RawAttempt } from "./attempt-history.js";
 import type { Host } from "./host-limiter.js";
 import type { PostOutcome } from "./target/post.js";
 
-/** A notification that was sent. */
 interface Sent {
   readonly key: PushConfigKey;
   readonly config: TaskPushNotificationConfig;

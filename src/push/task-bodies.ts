@@ -14,7 +14,6 @@ import type { PushDialect } from "../version/version.js";
  */
 export const pushedTask = { maxBytes: 4_194_304 } as const;
 
-/** Dependencies of `TaskBodies`. */
 interface TaskBodiesParts {
   readonly pushes: Pick<EnginePushes, "taskAt">;
   readonly dialectOf: PushDialectOf;
@@ -22,10 +21,8 @@ interface TaskBodiesParts {
   readonly folds: PastFolds;
 }
 
-/** The task of a configuration. */
 type TaskOf = Pick<ClaimedDelivery, "taskId" | "tenant" | "owner">;
 
-/** A task to send. */
 interface TaskBody {
   readonly dialect: PushDialect;
   readonly task: Task;

@@ -73,7 +73,6 @@ interface ListenerParts {
   readonly secureHeaders?: Readonly<Record<string, string>>;
   /** Health and reflection, for gRPC on the HTTP port. */
   readonly infrastructure?: InternalServices;
-  /** The console. */
   readonly console?: HttpBinding | undefined;
   /** True serves `/healthz` and `/readyz` by the handler. Default false, because a host server has its own. */
   readonly health?: boolean;

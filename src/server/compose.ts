@@ -107,7 +107,6 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
   };
 }
 
-/** Parts that the service is composed of. */
 interface ServiceParts {
   readonly engine: Engine;
   readonly address: PublicAddress;

@@ -27,7 +27,6 @@ export interface ComposedConsole {
   readonly link: LinkToken | undefined;
 }
 
-/** Place and links of a console. */
 export interface ConsolePlace {
   /** Returns the agents for a console whose server is below a path. */
   readonly agents: (mount: string) => readonly ConsoleAgent[];

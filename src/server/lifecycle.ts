@@ -68,12 +68,10 @@ export class Lifecycle {
     return this.#phase === "ready" && !this.#store.health.status.healthy ? "unavailable" : this.#phase;
   }
 
-  /** Number of running tasks. */
   get running(): number {
     return this.#engine.running;
   }
 
-  /** See `Server.failureSignal`. */
   get failureSignal(): AbortSignal {
     return this.#failure.signal;
   }

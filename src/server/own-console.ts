@@ -18,7 +18,6 @@ import { linkAccess } from "./console.js";
 import { createDispatch } from "./dispatch.js";
 import { consoleBinding } from "./served-console.js";
 
-/** Options of a console without a server of agents. */
 export interface OwnConsoleOptions {
   readonly agents: readonly ConsoleAgent[];
   readonly start?: ConsoleStart | undefined;

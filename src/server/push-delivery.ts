@@ -12,7 +12,6 @@ import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Settings } from "./options.js";
 import type { PushModules } from "./push-modules.js";
 
-/** Dependencies of `PushDelivery`. */
 interface PushParts {
   readonly engine: Engine;
   readonly signer: () => Promise<PushSigner>;
@@ -80,13 +79,11 @@ export class PushDelivery {
     void encryptStored({ store, vault, logger, audit, isOver: () => this.#isOver });
   }
 
-  /** See `Dispatcher`. */
   async drain(graceMs: number): Promise<void> {
     this.#isOver = true;
     await this.#dispatcher?.drain(graceMs);
   }
 
-  /** See `Dispatcher`. */
   abandon(): void {
     this.#isOver = true;
     this.#dispatcher?.abandon();

@@ -6,7 +6,6 @@ import type { TaskStore } from "../store/task-store.js";
 import { type AdminLifecycle, composeAdmin } from "./admin.js";
 import { resolveOptions } from "./resolve-options.js";
 
-/** Options of `createStoreAdmin`. */
 interface StoreAdminOptions {
   /** A store that no server has open. `close` closes it. */
   readonly store: TaskStore;

@@ -23,7 +23,6 @@ export function readTls(tls: TlsFiles | TlsPaths): TlsFiles {
   return { key: readFileSync(keyFile), cert: readFileSync(certFile), ...ca };
 }
 
-/** Options of a keeper. */
 interface TlsKeeperOptions {
   /** The files with which the ports were opened. */
   readonly files: TlsFiles;

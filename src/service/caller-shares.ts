@@ -23,7 +23,6 @@ export class CallerShares {
   /** Number of shares at which idle ones are evicted next. */
   #most = MAX_IDLE;
 
-  /** Number of shares in memory. */
   get size(): number {
     return this.#owners.size + this.#addresses.size;
   }
@@ -65,7 +64,6 @@ export function callerKeyOf({ caller, peer }: Call): string | undefined {
 /** Limit of subscriptions to one task, without the streams of sends. */
 export const taskSubscriptions = { max: 10_000 } as const;
 
-/** Number of subscriptions of one task. */
 class Subscribers {
   count = 0;
   readonly byCaller = new Map<string, number>();

@@ -24,7 +24,6 @@ export type Frame =
       readonly value: unknown;
     };
 
-/** A question to one member. */
 export interface Question {
   readonly kind: "question";
   readonly from: string;
@@ -34,7 +33,6 @@ export interface Question {
   readonly value: unknown;
 }
 
-/** Returns a frame as a text. */
 export function textOf(frame: Exclude<Frame, { kind: "changed" }>): string {
   const { kind, from } = frame;
   if (kind === "value") return JSON.stringify([MARK, "v", from, frame.count, frame.topic, frame.value]);

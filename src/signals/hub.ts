@@ -104,7 +104,6 @@ export class SignalHub implements Signals {
   }
 }
 
-/** The part of a hub that its members use. */
 interface HubPart {
   readonly maxBytes: number;
   /** True if no other member can receive anything. */

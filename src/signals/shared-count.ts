@@ -6,7 +6,6 @@ import { canHash, readUsage, sharedUsage, type UsageList, UsageNames, UsagePace,
 const MOST_OWN = 4_096;
 const MOST_PROCESSES = 1_000;
 
-/** Options of a count. */
 interface SharedCountOptions<T> {
   /** Undefined if nothing is shared. */
   readonly signals: SignalMember | undefined;
@@ -14,13 +13,11 @@ interface SharedCountOptions<T> {
   readonly topic: string;
   /** Limit of one caller. */
   readonly max: number;
-  /** Reads the present count of a caller. */
   readonly countOf: (caller: T) => number;
   /** Called when the counts in other processes may have changed. */
   readonly changed?: () => void;
 }
 
-/** The counts of one other process. */
 interface Others {
   readonly counts: ReadonlyMap<string, number>;
   /** By `performance.now()`. */

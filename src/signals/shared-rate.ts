@@ -27,24 +27,20 @@ export class SharedRate {
     this.#told.onHeard((name, events) => limiter.chargeElsewhere(name, events));
   }
 
-  /** See RateLimiter. */
   get isEmpty(): boolean {
     return this.#rate.isEmpty;
   }
 
-  /** See RateLimiter. */
   waitMs(key: string): number {
     return this.#rate.waitMs(this.#nameOf(key));
   }
 
-  /** See RateLimiter. */
   charge(key: string): void {
     const name = this.#nameOf(key);
     this.#rate.charge(name);
     this.#told?.add(name);
   }
 
-  /** See RateLimiter. */
   take(key: string): number {
     const name = this.#nameOf(key);
     const waitMs = this.#rate.take(name);

@@ -28,7 +28,6 @@ export const DEAD = 2;
 /** See `PushStore`. */
 export type DeliveryState = typeof IDLE | typeof DUE | typeof DEAD;
 
-/** The names of the stored numbers. */
 export const deliveryStates: Readonly<Record<DeliveryState, DeliveryStateName>> = {
   [IDLE]: "idle",
   [DUE]: "due",
@@ -170,7 +169,6 @@ export class FairClaims {
   }
 }
 
-/** One claim in progress. */
 class Taking<T extends Claimable> {
   readonly #source: DueSource<T>;
   readonly #limit: number;

@@ -8,7 +8,6 @@ import type {
   StoredDelivery,
 } from "./push-store.js";
 
-/** A delivery as a row of a database. */
 export type DeliveryRow = [
   taskId: string,
   configId: string,
@@ -57,7 +56,6 @@ function toDelivery(row: DeliveryRow): StoredDelivery {
   };
 }
 
-/** A dead delivery as a row of a database. */
 export type DeadRow = [
   taskId: string,
   configId: string,
@@ -72,7 +70,6 @@ export type DeadRow = [
   bytes: Uint8Array,
 ];
 
-/** Converts a row. */
 export function toDead(row: DeadRow): DeadDelivery {
   const [taskId, configId, tenant, owner, target, position, headPosition, failure, failingSince, at, bytes] = row;
   return {
@@ -101,7 +98,6 @@ export type AttemptRow = [
   holder: string,
 ];
 
-/** Converts a row. */
 export function toAttempt([time, durationMs, generation, status, answer, failure, holder]: AttemptRow): FailedAttempt {
   return { time, durationMs, generation, status, answer, failure, holder };
 }

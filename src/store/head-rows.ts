@@ -15,7 +15,6 @@ export type StateColumns = [
 /** A head row of a database as an array, which is read faster than an object. */
 export type HeadRow = [taskId: string, tenant: string, owner: string, ...state: StateColumns];
 
-/** Converts a head row. */
 export function toHead(row: HeadRow): TaskHead {
   const [taskId, tenant, owner, contextId, state, statusTime, position, generation, holder, turn, attempt] = row;
   const lease = toLease(holder, turn, attempt);

@@ -4,7 +4,6 @@
  */
 const MOST_ENDED = 1_000;
 
-/** Observation of a holder. */
 interface Observation {
   /** The last heartbeat seen; undefined if none was. */
   heartbeat: number | undefined;

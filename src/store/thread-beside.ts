@@ -1,6 +1,5 @@
 import { Worker } from "node:worker_threads";
 
-/** A thread to start. */
 interface ThreadOptions {
   /** The starter's `import.meta.url`: the thread's file lies beside that file. */
   readonly beside: string;

@@ -17,7 +17,6 @@ export const sharedLimits: readonly (keyof Limits)[] = [
   "maxDeliveriesPerHostPerSecond",
 ];
 
-/** Returns the limits of one of `count` workers. */
 export function limitsOfWorker(limits: Limits, count: number): Limits {
   const shares = sharedLimits.map((name) => [name, Math.max(1, Math.ceil(limits[name] / count))] as const);
   const share = { ...limits, ...Object.fromEntries(shares) };

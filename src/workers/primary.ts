@@ -9,13 +9,10 @@ import { StartDelay } from "./start-delay.js";
 import { StoreWriter, WRITER_END_MS } from "./store-writer.js";
 import { type WorkerEnd, WorkerProcess } from "./worker-process.js";
 
-/** Parts of a primary process. */
 export interface PrimaryOptions {
-  /** Number of workers. */
   readonly count: number;
   /** Descriptors of open sockets that this process was started with. */
   readonly sockets: WorkerRole["sockets"];
-  /** Starts a worker. */
   readonly fork: (role: WorkerRole) => ChildProcess;
   /** Starts the process that writes a store for all workers. */
   readonly forkWriter: () => ChildProcess;

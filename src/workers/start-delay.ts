@@ -1,6 +1,5 @@
 import { backoffMs } from "../core/backoff.js";
 
-/** Limits of the starts of a process. */
 interface StartLimits {
   /** Run time below which the end of a process counts as an immediate crash, in milliseconds. */
   readonly youngMs: number;

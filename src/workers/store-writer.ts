@@ -16,7 +16,6 @@ interface FromStoreWriter {
   readonly log?: readonly [level: Level, facts: object, message: string];
 }
 
-/** Parts of a store writer. */
 interface StoreWriterParts {
   readonly fork: () => ChildProcess;
   readonly logger: Logger;

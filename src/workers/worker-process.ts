@@ -5,7 +5,6 @@ import type { FromWorker, PortName, ToWorker } from "./messages.js";
 import type { Taker } from "./shared-port.js";
 import { SignalSender } from "./signal-sender.js";
 
-/** End of a worker. */
 export interface WorkerEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;

@@ -76,7 +76,6 @@ export function metadataDraft(place: MessageContext, metadata: JsonObject, statu
   return statusEvent(place, { ...status, metadata: checkedObject("metadata", metadata) }, now);
 }
 
-/** State and message of a status. */
 interface PresentStatus {
   readonly state: TaskState;
   readonly message?: Message | undefined;

@@ -23,7 +23,6 @@ const MAX_FOLDING = 4;
 /** Limits concurrent folds of large tasks, per store. */
 const foldings = new WeakMap<TaskStore, Semaphore>();
 
-/** A stored task, folded. */
 export interface FoldedTask {
   readonly head: TaskHead;
   readonly fold: TaskFold;

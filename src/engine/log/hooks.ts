@@ -25,9 +25,7 @@ export class StoreAnswers {
 export interface LogHooks {
   /** Name of this process in the entries that it writes. */
   readonly writer?: string | undefined;
-  /** Notes the store's answers. */
   readonly answers?: StoreAnswers | undefined;
-  /** Counts appends. */
   readonly metrics?: Metrics | undefined;
   /** Called after each append of this process if the task has push configurations. */
   readonly pushed?: ((taskId: string) => void) | undefined;

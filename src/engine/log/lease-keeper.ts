@@ -50,7 +50,6 @@ export interface SignsOfLife {
 /** An execution that ends when its lease is lost. */
 interface Abandonable {
   readonly log: { readonly taskId: string };
-  /** Ends it immediately. */
   abandon(cause: "lease-lost"): void;
 }
 
@@ -60,7 +59,6 @@ export type Ended = "crash" | "outage";
 /** Maximum number of recovered executions running here concurrently; later ones wait. */
 export const recovered = { max: 2_000 } as const;
 
-/** Dependencies of a lease keeper. */
 interface LeaseSource {
   readonly store: TaskStore;
   /** The name under which this process holds its leases. */
@@ -70,7 +68,6 @@ interface LeaseSource {
   readonly logger: Logger;
   /** The executions of this process. */
   readonly executions: { has(taskId: string): boolean; values(): readonly Abandonable[] };
-  /** Notes the store's answers. */
   readonly answers?: StoreAnswers;
   /** True while an entry of the task is being written to the store. */
   readonly writing: (taskId: string) => boolean;

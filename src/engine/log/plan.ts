@@ -15,7 +15,6 @@ import type { StateChanges } from "./state-changes.js";
 /** Maximum bytes of entries per append; a larger entry is appended alone. */
 const maxAppendBytes = 512 * 1024;
 
-/** Options of an append. */
 export interface AppendOptions extends Conditions {
   /** Stores the idempotency key of the send, in the same transaction. */
   readonly send?: IdempotencyKey & { readonly fingerprint: string };
@@ -85,7 +84,6 @@ export class Unstored {
     this.#queue.push(pending);
   }
 
-  /** Removes and returns all entries. */
   takeAll(): Pending[] {
     const all = this.#queue;
     this.#queue = [];
@@ -260,10 +258,8 @@ interface Conditions {
   readonly sizes?: SizeLimits;
 }
 
-/** Size limit of a task. */
 export type SizeLimits = Pick<Limits, "maxTaskBytes">;
 
-/** Size limit of an artifact as JSON. */
 export const artifactSize: { readonly maxBytes: number } = { maxBytes: 256 * 1024 * 1024 };
 
 /** Thrown when an entry is conditional on an empty queue and a message waits. */

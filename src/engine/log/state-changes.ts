@@ -46,7 +46,6 @@ interface Change {
   text: string;
 }
 
-/** Dependencies of `StateChanges`. */
 interface StateChangesSource {
   readonly store: Pick<TaskStore, "append" | "conversation" | "history">;
   readonly key: ConversationKey;
@@ -58,7 +57,6 @@ interface StateChangesSource {
   readonly reused: () => number;
   /** Returns the reason why nothing can be changed now. */
   readonly refusal: () => string | undefined;
-  /** Returns the signal of the turn. */
   readonly signal: () => AbortSignal;
 }
 
@@ -81,7 +79,6 @@ export class StateChanges implements TurnConversationState {
   #failure: StateChangeFailed | undefined;
   /** Number of moves of the store to other servers before the base was read. */
   #moves: number | undefined;
-  /** The calls in progress. */
   #calls: Promise<unknown> = Promise.resolve();
 
   constructor(source: StateChangesSource) {

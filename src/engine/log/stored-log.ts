@@ -12,7 +12,6 @@ import { SnapshotSaver } from "./snapshots.js";
 import { StoredHead, TurnProgress } from "./stored-head.js";
 import { LogPageCache, Tail, Waiters } from "./tail.js";
 
-/** Options of a stored log. */
 export interface StoredLogOptions {
   readonly store: TaskStore;
   readonly head: TaskHead;
@@ -20,7 +19,6 @@ export interface StoredLogOptions {
   readonly snapshotAt: number;
   readonly bytesSince?: number;
   readonly hooks?: LogHooks;
-  /** The last entry, if known. */
   readonly last?: LogEntry | undefined;
 }
 
@@ -179,12 +177,10 @@ export abstract class StoredLog {
     this.#changes.onNext(callback);
   }
 
-  /** Removes a callback. */
   offChange(callback: () => void): void {
     this.#changes.forget(callback);
   }
 
-  /** Wakes all waiters. */
   wake(): void {
     this.#changes.notify();
   }

@@ -65,7 +65,6 @@ export class Waiters {
     this.#waiting.add(callback);
   }
 
-  /** Removes a callback. */
   forget(callback: () => void): void {
     this.#waiting.delete(callback);
   }

@@ -10,7 +10,6 @@ import { TaskLog } from "./task-log.js";
 /** Logs that are compared with the store at once. */
 const COMPARED_AT_ONCE = 8;
 
-/** Callbacks of a log cache. */
 interface LogCallbacks extends LogHooks {
   /** Called with each complete log that is evicted, so that parts of it can be cached. */
   readonly forgotten?: (log: TaskLog) => void;
@@ -43,7 +42,6 @@ export class TaskLogCache {
     this.#hooks.changed = callback;
   }
 
-  /** Returns every log in use. */
   all(): Iterable<TaskLog> {
     return this.#logs.values();
   }

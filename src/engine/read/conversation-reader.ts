@@ -26,7 +26,6 @@ const MAX_LIMIT = 1_000;
 const MIN_BATCH = 8;
 const MAX_BATCH = 200;
 
-/** Dependencies of `ConversationReader`. */
 interface ConversationSource {
   readonly reader: TaskReader;
   /** Folds a task from its first entry. Undefined if it does not exist. */
@@ -35,7 +34,6 @@ interface ConversationSource {
   readonly toError: (error: unknown) => unknown;
 }
 
-/** An utterance with its place in the conversation. */
 type Placed = Utterance & TalkPlace;
 
 /** A task whose utterances were read. */
@@ -44,7 +42,6 @@ interface TaskRead extends ListPlace {
   readonly oldest: TalkPlace | undefined;
 }
 
-/** Reads the conversation of one turn. */
 export class ConversationReader {
   readonly #source: ConversationSource;
   readonly #turn: TurnRequest;

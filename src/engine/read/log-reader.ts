@@ -9,7 +9,6 @@ import { isTerminal } from "../../task/state.js";
 import { isOutage, unavailable } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 
-/** Dependencies of all cursors. */
 export interface CursorSource {
   /** True once the server drains: streams then end with an error that invites clients to resume. */
   readonly draining: () => boolean;
@@ -17,9 +16,7 @@ export interface CursorSource {
   readonly closing: () => boolean;
   /** True while the store is unavailable. Interrupted executions resume only after it recovers. */
   readonly outage: () => boolean;
-  /** Called with each reader that begins. */
   readonly opened: (reader: LogReader) => void;
-  /** Called with each reader that ends. */
   readonly closed: (reader: LogReader) => void;
 }
 
@@ -46,7 +43,6 @@ export interface LogPosition {
   readonly generation: number;
 }
 
-/** Start of a reader. */
 interface Reading {
   readonly source: CursorSource;
   /** The reader starts after this position. */

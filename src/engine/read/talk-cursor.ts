@@ -26,7 +26,6 @@ export function compareTalk(a: TalkPlace, b: TalkPlace): number {
   return comparePlaces(a, b);
 }
 
-/** Encodes a list of strings and numbers as a cursor. */
 export function encodeCursor(values: readonly (string | number)[]): string {
   return base64Of(utf8Of(JSON.stringify(values)));
 }

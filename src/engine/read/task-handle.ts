@@ -35,9 +35,7 @@ export function taskViewOf({ fold }: { readonly fold: TaskFold }, view?: View): 
   return { position, generation, task };
 }
 
-/** Dependencies of all handles. */
 export interface HandleSource extends CursorSource {
-  /** Releases a log. */
   readonly release: (log: TaskLog) => void;
 }
 
@@ -71,7 +69,6 @@ export class TaskHandle {
     return this.#log.taskId;
   }
 
-  /** The id of the task that clients see. */
   get shownId(): string {
     return this.#log.messageContext.taskId;
   }

@@ -39,7 +39,6 @@ const MAX_LARGE_PAGES = 4;
 /** At this number of entries, those of collected large tasks are removed. */
 const SWEEP_AT = 64;
 
-/** A folded task. */
 export type ReadTask = Pick<FoldedTask, "head" | "fold">;
 
 /** A cached small task with the view last returned: most pages use the same view. */
@@ -71,7 +70,6 @@ interface ReadPage {
   readonly following: number | undefined;
 }
 
-/** A page of tasks. */
 export interface TaskPage extends Pick<ReadPage, "total" | "next"> {
   readonly views: readonly TaskView[];
   /** Size of the tasks as returned, in bytes as JSON. */

@@ -22,7 +22,6 @@ import type { LogReader } from "./log-reader.js";
 import { type HandleSource, TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
 import { type ReadTask, type TaskPage, TaskReader, taskPage } from "./task-reader.js";
 
-/** Dependencies of `Tasks`. */
 interface TasksSource {
   readonly store: TaskStore;
   readonly logger: Logger;
@@ -38,13 +37,11 @@ interface TasksSource {
   /** Name of this process in the entries that it writes. */
   readonly writer?: string;
   readonly metrics: Metrics | undefined;
-  /** Notes the store's answers. */
   readonly answers?: StoreAnswers;
 }
 
 /** Finds tasks in memory or in the store, for the calls that may see them. */
 export class Tasks {
-  /** The logs of the tasks in use. */
   readonly logs: TaskLogCache;
   readonly #reader: TaskReader;
   readonly #source: TasksSource;

@@ -8,7 +8,6 @@ import type { TaskLog } from "../log/task-log.js";
 import { changesOf } from "./turn-conversation.js";
 import type { TurnQueue } from "./turn-queue.js";
 
-/** Leases that an execution starts with. */
 export interface StartLeases {
   /** The stored lease. */
   readonly lease: Lease;
@@ -16,7 +15,6 @@ export interface StartLeases {
   readonly begun?: Lease | undefined;
 }
 
-/** Options of the appends of an execution. */
 export interface Fenced extends Pick<AppendOptions, "state"> {
   readonly fence: Lease;
 }

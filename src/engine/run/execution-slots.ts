@@ -51,7 +51,6 @@ export class ExecutionSlot {
   }
 }
 
-/** The limits of execution slots. */
 type SlotLimits = Pick<
   Limits,
   "maxExecutions" | "maxExecutionsPerOwner" | "maxQueuedExecutions" | "maxQueuedExecutionsPerOwner"
@@ -101,7 +100,6 @@ export class ExecutionSlots {
     });
   }
 
-  /** Number of queued executions. */
   get waiting(): number {
     return this.#waiting;
   }

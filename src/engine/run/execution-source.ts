@@ -8,7 +8,6 @@ import type { TaskLog } from "../log/task-log.js";
 import type { StartLeases } from "./execution-lease.js";
 import type { ExecutionSlot } from "./execution-slots.js";
 
-/** Dependencies of executions. */
 export interface ExecutionSource extends TurnSource {
   readonly store: TaskStore;
   readonly limits: Limits;
@@ -30,7 +29,6 @@ export interface ExecutionSource extends TurnSource {
   }) => void;
 }
 
-/** Start parameters of an execution. */
 export interface ExecutionStart extends StartLeases {
   readonly slot: ExecutionSlot;
 }

@@ -26,7 +26,6 @@ import { questionBefore } from "./question.js";
 import { contextBefore, messageAt, relayedBefore } from "./relayed.js";
 import { AgentConversation } from "./turn-conversation.js";
 
-/** Dependencies of a process's executions. */
 export interface ExecutionsSource {
   /** The executions of this process, by task. */
   readonly running: TransientMap<Execution>;
@@ -34,12 +33,10 @@ export interface ExecutionsSource {
   readonly logs: TaskLogCache;
   /** The name under which this process holds its leases. */
   readonly holder: string;
-  /** Signals to and from other processes. */
   readonly signals: SignalMember | undefined;
   readonly limits: Limits;
   readonly counted: QuotaScope;
   readonly logger: Logger;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Logs a line at `info` for each execution that ends. */
   readonly logsEnds: boolean;
@@ -56,9 +53,7 @@ export interface ExecutionsSource {
 
 /** The executions of this process: starts them, queues their messages, and cleans up after them. */
 export class Executions {
-  /** Dependencies of each execution. */
   readonly source: ExecutionSource;
-  /** Running and queued executions. */
   readonly slots: ExecutionSlots;
   readonly #source: ExecutionsSource;
 
@@ -109,7 +104,6 @@ export class Executions {
     return this.#source.running.has(taskId);
   }
 
-  /** Signals to and from other processes. */
   get signals(): SignalMember | undefined {
     return this.#source.signals;
   }
@@ -126,7 +120,6 @@ export class Executions {
     return lease.holder;
   }
 
-  /** Returns the current executions. */
   values(): readonly Execution[] {
     return this.#source.running.values();
   }

@@ -71,7 +71,6 @@ function periodOf(ms: number): number {
   return Math.min(60_000, Math.max(100, ms / 10));
 }
 
-/** Dependencies of the background work. */
 interface MaintenanceOptions {
   readonly store: TaskStore;
   readonly signals: SignalMember | undefined;
@@ -86,7 +85,6 @@ interface MaintenanceOptions {
   readonly maxRestarts: number;
   readonly agentOf: (tenant: string) => AgentRegistration | undefined;
   readonly logger: Logger;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** True if ages by that clock are reliable; checked before each round that uses them. */
   readonly isSteady: () => boolean;
@@ -183,7 +181,6 @@ export class Maintenance {
     }
   }
 
-  /** Name of the agent that serves a tenant. */
   readonly #agentName = (tenant: string): string | undefined => this.#options.agentOf(tenant)?.agent.card.name;
 
   /** Logs that an execution could not be ended. */

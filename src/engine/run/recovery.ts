@@ -25,7 +25,6 @@ import { storedTurn } from "./turn-queue.js";
 /** An interrupted task and the dependencies of its recovery. */
 interface Recovery {
   readonly log: TaskLog;
-  /** The claimed lease. */
   readonly lease: Lease;
   /** The cause of the previous execution's end. */
   readonly ended: Ended;

@@ -40,7 +40,6 @@ export function storedCheckpoint(checkpoint: RelayCheckpoint): Relay {
   return create(RelaySchema, checkpoint);
 }
 
-/** Converts a stored checkpoint back. */
 function checkpointOf({
   delegation,
   origin,

@@ -11,7 +11,6 @@ import { readForAgent } from "../log/outage.js";
 import type { SizeLimits } from "../log/plan.js";
 import type { TaskLog } from "../log/task-log.js";
 
-/** Dependencies of `TaskSteps`. */
 interface TaskStepsSource {
   readonly limits: SizeLimits;
   readonly now: () => number;

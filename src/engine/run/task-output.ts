@@ -40,7 +40,6 @@ const HEAVY_VALUES = 10_000;
 /** An event that becomes an entry of a task. */
 export type TaskEvent = StatusEvent | ArtifactEvent | MetadataEvent;
 
-/** Dependencies of `TaskOutput`. */
 interface TaskOutputSource {
   readonly limits: Limits;
   readonly now: () => number;

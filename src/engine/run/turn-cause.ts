@@ -8,7 +8,6 @@ interface StoredTurn {
   readonly taskId: string;
   /** Position of its message. */
   readonly position: number;
-  /** Returns the name of the agent that serves a tenant. */
   readonly agentName: (tenant: string) => string | undefined;
 }
 

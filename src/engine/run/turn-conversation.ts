@@ -13,10 +13,8 @@ import { readForAgent } from "../log/outage.js";
 import { StateChanges } from "../log/state-changes.js";
 import type { TaskLog } from "../log/task-log.js";
 
-/** Reads of a turn's conversation. */
 type ConversationReads = Pick<TurnConversation, "messages" | "tasks">;
 
-/** Dependencies of a turn's conversation. */
 interface TurnConversationSource {
   readonly store: TaskStore;
   readonly reads: ConversationReads;
@@ -25,7 +23,6 @@ interface TurnConversationSource {
   readonly progress: TurnProgress;
 }
 
-/** The conversation of one turn, as its agent uses it. */
 export class AgentConversation implements TurnConversation {
   readonly state: StateChanges;
   readonly #reads: ConversationReads;

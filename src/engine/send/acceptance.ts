@@ -26,13 +26,11 @@ export const waitingTurns = { max: 64 } as const;
 interface AcceptOptions {
   /** Returns the lease to set at a position, if the task has none. */
   readonly lease: (position: number) => Lease;
-  /** See `AppendOptions`. */
   readonly follows?: boolean;
   /** The turn of a message to an existing task, with the slot reserved for its execution. */
   readonly followUp?: { readonly turn: TurnRequest; readonly slot: ExecutionSlot | undefined };
 }
 
-/** Dependencies of `Acceptance`. */
 interface AcceptanceSource {
   readonly store: TaskStore;
   readonly tasks: Tasks;
@@ -105,7 +103,6 @@ export class Acceptance {
     return this.open(command, remembered);
   }
 
-  /** Opens the task of an earlier send. */
   async open(command: SendCommand, known: IdempotencyRecord): Promise<TaskHandle> {
     const { tasks, store } = this.#source;
     const log = await tasks.acquire(scopeOf(command), known.taskId).catch(async (error: unknown) => {

@@ -41,7 +41,6 @@ export const acceptance = { timeoutMs: 30_000 } as const;
 /** Maximum size of a conversation copied from the previous task, in bytes as JSON: it is stored with each of them. */
 const EARLIER_BYTES = 1024 * 1024;
 
-/** Dependencies of a sender. */
 interface SenderSource extends Omit<TaskCreationSource, "acceptance"> {
   readonly metrics: Metrics | undefined;
   readonly names: TaskNames | undefined;

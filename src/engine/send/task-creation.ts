@@ -26,7 +26,6 @@ interface NewTask {
   readonly started: PendingTurn | undefined;
 }
 
-/** Dependencies of `TaskCreation`. */
 export interface TaskCreationSource {
   readonly store: TaskStore;
   readonly tasks: Tasks;
@@ -35,7 +34,6 @@ export interface TaskCreationSource {
   readonly limits: Limits;
   readonly counted: QuotaScope;
   readonly logger: Logger;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly shutdown: Shutdown;
   readonly acceptance: Acceptance;

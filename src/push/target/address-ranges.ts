@@ -7,7 +7,6 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** A network, as its first address and its prefix length. */
 export type Network = readonly [Address, number];
 
-/** Classification of an address. */
 interface AddressKind {
   /** For people: `public`, or the name of its range. */
   readonly name: string;
@@ -119,7 +118,6 @@ const words: Readonly<Record<string, string>> = {
   teredo: "Teredo",
 };
 
-/** Classifies an address. */
 export function kindOf(address: Address): AddressKind {
   const embedded = address.kind() === "ipv6" ? embeddedIn((address as ipaddr.IPv6).parts) : [];
   const isMetadata = [address, ...embedded].some((each) => metadata.some((service) => isIn(each, service)));

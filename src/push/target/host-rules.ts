@@ -47,7 +47,6 @@ export function isInnerName(name: string): boolean {
   return !name.includes(".") || innerSuffixes.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));
 }
 
-/** A list of hosts. */
 export class HostRules {
   readonly #rules: readonly HostRule[];
 

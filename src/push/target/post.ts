@@ -11,7 +11,6 @@ import { ForbiddenTarget, TargetGuard } from "./guard.js";
 import { LookupError } from "./lookup.js";
 import type { Target } from "./target-url.js";
 
-/** One POST. */
 export interface PostRequest {
   readonly target: Target;
   /** An object, or names and values that alternate. */
@@ -83,7 +82,6 @@ const MAX_INTERIM = 16;
 /** Bytes read of a receiver's response. Beyond it the connection is closed: only the status matters. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** Creates a poster with a guard. */
 export function createPoster(options: TargetOptions & { readonly limits: Limits }): Poster {
   const { limits } = options;
   const guard = new TargetGuard(options);

@@ -4,7 +4,6 @@ import { webhookOrigin } from "../../wire/webhook.js";
 import { MAX_PUSH_URL_LENGTH } from "../options.js";
 import { plainName } from "./host-rules.js";
 
-/** Target of a notification. */
 export interface Target {
   readonly url: URL;
   /** Origin of the URL. */

@@ -17,7 +17,6 @@ import { dropAnswer } from "../outgoing-budget.js";
 /** Delay after which a rejected call may be retried, in milliseconds. */
 const retryAfterMs = 1_000;
 
-/** Dependencies of admission. */
 interface AdmissionParts {
   readonly limits: Limits;
   readonly draining: () => boolean;

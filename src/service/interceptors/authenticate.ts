@@ -55,7 +55,6 @@ function isCaller(value: unknown): value is CallerInput {
   return typeof value === "object" && value !== null && "owner" in value && typeof value.owner === "string";
 }
 
-/** Dependencies of the interceptors for agents that declare `security`. */
 interface SecurityParts {
   readonly agents: AgentDirectory;
   /** For agents without a declaration. */
@@ -74,7 +73,6 @@ interface SecurityParts {
   readonly resourceMetadata: (tenant: string, call: Call) => string;
 }
 
-/** Guards of one agent and of its skills. */
 interface GuardedAgent {
   readonly guard: Guard;
   readonly skills: ReadonlyMap<string, Guard>;

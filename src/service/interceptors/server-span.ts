@@ -85,7 +85,6 @@ class CallSpan implements StreamSteps<Message, Message> {
     return answer;
   };
 
-  /** Ends the span of a call that throws. */
   readonly refused = (error: unknown): never => {
     this.failed(error);
     this.end();

@@ -21,7 +21,6 @@ export interface Context {
   readonly served: AgentRegistration;
 }
 
-/** Dependencies of the operations. */
 export interface OperationParts {
   readonly options: ServiceOptions;
   readonly budget: OutgoingBudget;

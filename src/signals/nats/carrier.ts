@@ -20,7 +20,6 @@ const ACKNOWLEDGE_MS = 1_000;
 /** Time to send the last texts when the carrier closes, in milliseconds. */
 const CLOSE_MS = 1_000;
 
-/** Dependencies of the carrier. */
 export interface NatsCarrierOptions {
   readonly transport: NatsTransport;
   /** Options of the package's `connect`: servers and login. */

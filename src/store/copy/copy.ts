@@ -2,7 +2,6 @@ import { createHash, type Hash } from "node:crypto";
 import { StoreError } from "../task-store.js";
 import type { Batch, CopySource, CopyTarget, Kind, Row } from "./records.js";
 
-/** Progress of a copy. */
 export interface CopyProgress {
   readonly doing: "copying" | "verifying";
   readonly tasks: number;

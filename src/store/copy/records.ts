@@ -1,4 +1,3 @@
-/** A value of a record. */
 export type Value = string | number | null | Uint8Array;
 
 /** A record: the values of its columns, in their order. */
@@ -34,7 +33,6 @@ export const columns: Readonly<Record<Kind, readonly string[]>> = {
   restoration: ["number", "until", "id"],
 };
 
-/** Kinds of records. */
 export type Kind =
   | "task"
   | "segment"
@@ -61,7 +59,6 @@ export const BATCH_ROWS = 5_000;
 /** A batch ends with the row that reaches this size, in bytes of its values. */
 export const BATCH_BYTES: number = 1024 * 1024;
 
-/** Divides rows into batches. */
 export function* inBatches(kind: Kind, rows: Iterable<Row>): Generator<Batch> {
   let batch: Row[] = [];
   let bytes = 0;

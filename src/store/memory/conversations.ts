@@ -22,7 +22,6 @@ export class Conversations {
     if (rejection !== undefined) throw rejection;
   }
 
-  /** Saves a checked write. */
   save(key: ConversationKey, write: ConversationWrite): void {
     this.#states.set(keyOf(key), copy(write));
   }

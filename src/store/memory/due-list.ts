@@ -53,7 +53,6 @@ export class DueList<T extends Due> {
     this.#items.splice(this.#place(item.at, item.order), 0, item);
   }
 
-  /** Removes an item, if present. */
   remove(due: T): void {
     const order = this.#orders.get(due);
     if (order === undefined) return;

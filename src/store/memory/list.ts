@@ -12,7 +12,6 @@ export class OwnerHeads<T extends Listed> {
   readonly all: OrderedHeads<T> = new OrderedHeads<T>();
   readonly #contexts = new Map<string, OrderedHeads<T>>();
 
-  /** As `OrderedHeads.add`. */
   add(item: T): void {
     const { contextId } = item.head;
     const context = this.#contexts.get(contextId) ?? new OrderedHeads<T>();
@@ -21,7 +20,6 @@ export class OwnerHeads<T extends Listed> {
     context.add(item);
   }
 
-  /** As `OrderedHeads.remove`. */
   remove(item: T): void {
     const { contextId } = item.head;
     const context = this.#contexts.get(contextId);
@@ -53,7 +51,6 @@ export class OwnerHeads<T extends Listed> {
     return this.#contexts.has(contextId);
   }
 
-  /** Number of unfinished tasks. */
   countOpen(): number {
     return this.all.countOpen();
   }
@@ -65,7 +62,6 @@ export class OwnerHeads<T extends Listed> {
  */
 export class OrderedHeads<T extends Listed> {
   readonly #items: T[] = [];
-  /** Number of items in each state. */
   readonly #states: number[] = [];
 
   get size(): number {
@@ -115,7 +111,6 @@ export class OrderedHeads<T extends Listed> {
     return { heads, total: this.#total(state, oldest) };
   }
 
-  /** Number of unfinished items. */
   countOpen(): number {
     return this.#states.reduce((count, tasks, state) => (isTerminal(state) ? count : count + tasks), 0);
   }
@@ -157,7 +152,6 @@ export class OrderedHeads<T extends Listed> {
   }
 }
 
-/** The map key of one owner in one tenant. */
 export function ownerKey({ tenant, owner }: { readonly tenant: string; readonly owner: string }): string {
   return `${tenant.length}:${tenant}${owner}`;
 }

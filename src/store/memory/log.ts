@@ -7,7 +7,6 @@ const READ_BYTES = 1024 * 1024;
 export class MemoryLog {
   readonly #entries: Uint8Array[] = [];
   #snapshot: StoredSnapshot | undefined;
-  /** Pieces of the snapshot. */
   #pieces: readonly Uint8Array[] | undefined;
   /** The next snapshot, while it is being written. */
   #coming: { readonly position: number; readonly pieces: Uint8Array[] } | undefined;
@@ -44,7 +43,6 @@ export class MemoryLog {
     this.#coming = undefined;
   }
 
-  /** Returns a page of entries. */
   read(after: number, limit: number): Uint8Array[] {
     const all = this.#entries;
     const entries: Uint8Array[] = [];

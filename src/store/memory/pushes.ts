@@ -47,7 +47,6 @@ interface Pushed {
 
 type Owner = Parameters<typeof ownerKey>[0];
 
-/** One configuration. */
 export interface PushConfig {
   readonly task: Pushed;
   readonly configId: string;

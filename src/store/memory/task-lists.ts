@@ -24,7 +24,6 @@ const MAX_EXAMINED = 100_000;
 export interface Usages {
   /** Bytes of the state of a conversation. */
   readonly stateBytes: (context: ConversationKey) => number;
-  /** Number of push configurations of an owner. */
   readonly pushConfigs: (of: TaskScope) => number;
 }
 
@@ -41,12 +40,10 @@ export class TaskLists<T extends Listed> {
   /** The owners in their order, until one comes or goes. */
   #sorted: readonly TaskScope[] | undefined;
 
-  /** Number of unfinished tasks. */
   get openTasks(): number {
     return [...this.#open.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** As `OrderedHeads.add`. */
   add(item: T): void {
     const { tenant, owner, state } = item.head;
     const key = ownerKey(item.head);
@@ -86,7 +83,6 @@ export class TaskLists<T extends Listed> {
     return this.#owners.get(ownerKey(head))?.tasks.hasContext(head.contextId) === true;
   }
 
-  /** A page of one owner's tasks. */
   list(request: ListRequest): ListPage {
     return this.#owners.get(ownerKey(request))?.tasks.page(request) ?? { heads: [], total: 0 };
   }

@@ -11,7 +11,6 @@ export interface EncodedAppend {
   readonly segments: readonly Segment[];
 }
 
-/** Number of arguments of the function. */
 export const ARGUMENTS = 33;
 
 /** Writes the arguments of the function, in its order: see `appendFunction`. */

@@ -1,17 +1,14 @@
 import { defined } from "../../core/defined.js";
 import { ArrayWriter } from "./array-writer.js";
 
-/** An array of texts. */
 export function texts(values: readonly string[]): Buffer {
   return one((writer) => writer.texts(values.length, (index) => values[index]));
 }
 
-/** An array of `bigint`. */
 export function bigints(values: readonly number[]): Buffer {
   return one((writer) => writer.bigints(values.length, (index) => values[index]));
 }
 
-/** An array of `smallint`. */
 export function smallints(values: readonly number[]): Buffer {
   return one((writer) => writer.smallints(values.length, (index) => values[index]));
 }

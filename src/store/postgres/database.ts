@@ -6,7 +6,6 @@ import { Servers } from "./address.js";
 import { codeOf, isUndone, toStoreError } from "./errors.js";
 import { isRefusal, moved, ServerHistory } from "./server-history.js";
 
-/** A value of a statement. */
 export type Value = string | number | boolean | null | Uint8Array | Buffer;
 
 /** A row as an array, which is read faster than an object. */
@@ -24,7 +23,6 @@ export interface Use {
   readonly isGuarded?: boolean;
 }
 
-/** Options of a guarded use. */
 export const GUARDED: Use = { isGuarded: true };
 
 /** Runs statements: the pool, or the connection of a transaction. */

@@ -5,7 +5,6 @@ import { StoreError, type StoreErrorKind } from "../task-store.js";
 /** The code of a race that only the repetition of one request decides, raised by the function of appends. */
 export const RACE = "PA001";
 
-/** The code of a full disk. */
 export const DISK_FULL = "53100";
 
 /** Codes after which the whole statement was undone, and may succeed if it is repeated: a deadlock, a serialization. */

@@ -32,7 +32,6 @@ export class Leases {
     database.history.onNotice(() => void this.#pulse.end());
   }
 
-  /** Ends the thread. */
   async close(): Promise<void> {
     await this.#pulse.close();
   }

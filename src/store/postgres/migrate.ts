@@ -17,7 +17,6 @@ export interface Migrated {
   readonly to: number;
 }
 
-/** A schema to migrate. */
 export interface MigrateOptions {
   readonly database: Database;
   readonly schema: string;

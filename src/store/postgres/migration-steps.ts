@@ -78,7 +78,6 @@ async function tryLock(guard: Client): Promise<boolean> {
   }
 }
 
-/** A step to take. */
 interface StepToTake {
   readonly schema: string;
   /** The version before it. */

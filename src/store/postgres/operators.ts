@@ -164,7 +164,6 @@ function filtersOf({ tenants, owner, contextId, states = [] }: Filtered): { wher
   return { where, values };
 }
 
-/** The values of `RANGE`. */
 function rangeValues(request: HeadsRequest | ContextsRequest): Value[] {
   const { before, from } = rangeOf(request);
   return [before.statusTime, before.taskId, from.statusTime, from.taskId];

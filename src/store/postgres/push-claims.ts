@@ -33,7 +33,6 @@ type ClaimedRow = [
   bytes: Uint8Array,
 ];
 
-/** Claims of deliveries. */
 export class PushClaims {
   readonly #database: Database;
   readonly #s: string;

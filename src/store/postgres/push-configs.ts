@@ -25,7 +25,6 @@ interface PushedTask {
   readonly finished: boolean;
 }
 
-/** A configuration with its task. */
 interface PushRow {
   readonly key: PushConfigKey;
   readonly task: PushedTask;

@@ -38,7 +38,6 @@ type LogColumns = [
 ];
 type LoadRow = [...LogColumns, ...head: HeadRow];
 
-/** Reads of tasks. */
 export class Reads {
   readonly #database: Database;
   readonly #heads: string;

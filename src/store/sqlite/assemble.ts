@@ -41,9 +41,7 @@ export interface Parts {
   /** True if other programs may have the file open. */
   readonly foreign: boolean;
   readonly writer: "thread" | "process";
-  /** Starts the writer. */
   readonly start: (files: FileIdentity) => WriterHandle;
-  /** Called with each heartbeat. */
   readonly onHeartbeat?: (request: HeartbeatRequest, files: FileIdentity) => void;
   /** Called when the store begins to close. */
   readonly onClose?: () => void;

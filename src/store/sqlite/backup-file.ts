@@ -103,7 +103,6 @@ function sync(path: string): void {
   }
 }
 
-/** Adds the trailer to a file. */
 export async function addTrailer(path: string): Promise<void> {
   const file = await open(path, "r+");
   try {

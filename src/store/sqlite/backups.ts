@@ -23,7 +23,6 @@ export class Backups {
     this.#driver = driver;
   }
 
-  /** See `BackupStore.backup`. */
   async make({ target: given }: { readonly target: string }): Promise<BackupResult> {
     if (this.#isClosed) throw closed();
     if (this.#copier !== undefined) throw new StoreError("failed", "Another backup of this store is being made.");

@@ -23,7 +23,6 @@ export interface FileReport {
   readonly tasks: number;
   /** Tasks that have not ended. */
   readonly openTasks: number;
-  /** Entries that were read. */
   readonly entries: number;
   readonly pushConfigs: number;
   /** Sentences for people, at most a thousand. */

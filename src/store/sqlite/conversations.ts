@@ -27,7 +27,6 @@ export class Conversations {
     if (rejection !== undefined) throw rejection;
   }
 
-  /** Saves a checked write. */
   save({ tenant, owner, contextId }: ConversationKey, { version, bytes }: ConversationWrite): void {
     this.#save.run(tenant, owner, contextId, version, bytes);
   }

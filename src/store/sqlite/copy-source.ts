@@ -86,7 +86,6 @@ function* rowsOf(taskIds: readonly string[], read: (taskId: string) => Iterable<
   for (const taskId of taskIds) yield* read(taskId);
 }
 
-/** The records of one task. */
 const ofTask: readonly (readonly [Kind, string])[] = [
   [
     "segment",

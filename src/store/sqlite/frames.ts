@@ -22,7 +22,6 @@ const MOST_BYTES = 2 ** 30;
 /** Maximum size of a frame whose parts are joined for one system call, in bytes. */
 const JOINED_BYTES = 64 * 1024;
 
-/** The parts of a frame. */
 export function frameOf(message: Hello | ToWriter | FromWriter): readonly Uint8Array[] {
   if (typeof message === "string" || !("fields" in message)) return [valueFrame(message)];
   const { count, fields, bytes, size, bulk } = message;

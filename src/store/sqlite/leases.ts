@@ -120,7 +120,6 @@ export class Leases {
   }
 }
 
-/** The holders that have a lease in a file. */
 export function holdersIn(db: Database): string[] {
   return holders(nextHolder(db));
 }

@@ -18,7 +18,6 @@ export interface ListSql {
 
 type Value = string | number;
 
-/** The filters of a request. */
 export function shapeOf(request: ListRequest): ListShape {
   return {
     context: request.contextId !== undefined,

@@ -6,7 +6,6 @@ import type { Command, Database, Query } from "./driver/driver.js";
 /** Stored failed attempts of a configuration, newest first. */
 export type AttemptsQuery = Query<[string, string], AttemptRow>;
 
-/** Prepares an `AttemptsQuery`. */
 export function attemptsQuery(db: Database): AttemptsQuery {
   return db.rows(
     "SELECT time, duration_ms, generation, status, answer, failure, holder FROM push_attempt " +

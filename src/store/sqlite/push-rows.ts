@@ -70,7 +70,6 @@ export function pushRowQuery(db: Database): (taskId: string, configId: string) =
   };
 }
 
-/** Finds a task. */
 export function pushedTaskQuery(db: Database): (taskId: string) => PushedTask | undefined {
   const query = db.rows<[string], TaskColumns>(
     "SELECT task_id, tenant, owner, position, finished_at, pushed FROM head WHERE task_id = ?",
@@ -176,13 +175,11 @@ export function claimedOf({ count, fields, bytes }: ClaimedBatch): ClaimedDelive
 /** Dead configurations after a key. */
 export type DeadQuery = Query<[string, string, string | null, string | null, string | null, number], DeadRow>;
 
-/** The values of a `DeadQuery`. */
 export function deadValues(request: DeadDeliveryRequest): Parameters<DeadQuery["all"]> {
   const { tenant = null, owner = null, target = null, after, limit } = request;
   return [after?.taskId ?? "", after?.configId ?? "", tenant, owner, target, limit];
 }
 
-/** Prepares a `DeadQuery`. */
 export function deadQuery(db: Database): DeadQuery {
   return db.rows(
     "SELECT p.task_id, p.config_id, h.tenant, h.owner, p.target, p.position, h.position AS head_position, p.failure, p.failing_since, p.at, " +

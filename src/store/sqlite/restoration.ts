@@ -24,7 +24,6 @@ export interface CopyMark {
   readonly until: number;
 }
 
-/** Marks a file as a copy. */
 export function markCopied(db: Database, { time, until }: CopyMark): void {
   immediate(db, () => {
     db.exec(COPIED);

@@ -12,10 +12,8 @@ import { setLogAside } from "./foreign-log.js";
 import { lockFile } from "./lock.js";
 import { type CopyMark, markCopied, readCopyMark } from "./restoration.js";
 
-/** Result of `restoreFile`. */
 export interface RestoreResult {
   readonly path: string;
-  /** Number of tasks in it. */
   readonly tasks: number;
   /** The moment that it holds, in milliseconds since the epoch; undefined if `parley backup` did not make it. */
   readonly time: number | undefined;

@@ -11,7 +11,6 @@ const causes = ["contents", "file", "schema", "thread", "timeout", "disk"] as co
  */
 type Cause = (typeof causes)[number];
 
-/** One fault. */
 interface StoreFault {
   /** One sentence for the log. */
   readonly reason: string;

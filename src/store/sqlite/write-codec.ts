@@ -20,7 +20,6 @@ import type { AppendWrite, OtherWrite, Write, WriteRequest } from "./write.js";
  * are rare and travel as objects, in sequence with the fields.
  */
 export interface Message {
-  /** Number of writes. */
   readonly count: number;
   readonly fields: readonly Field[];
   readonly bytes: ArrayBuffer;
@@ -38,7 +37,6 @@ export const CLOSE = "close";
 /** Sent instead of a message: test if the disk accepts a commit. */
 export const PROBE = "probe";
 
-/** Any message to the writer. */
 export type ToWriter = Message | typeof CLOSE | typeof PROBE;
 
 type Field = string | number | null | OtherWrite;
@@ -137,7 +135,6 @@ export class MessageBuilder {
     this.#count += 1;
   }
 
-  /** Adds a settlement of a delivery. */
   addSettlement({ key, holder, claim, position, outcome }: WriteRequest<"settleDelivery">): void {
     const { at = 0, failure, failingSince, attempt }: { kind: string } & Partial<Outcome> = outcome;
     this.#fields.push(SETTLEMENT, key.taskId, key.configId, holder, claim, position);

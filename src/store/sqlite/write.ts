@@ -53,9 +53,7 @@ type RequestMethod<M extends WriteMethod> = M extends "heartbeatForHolder"
   ? "heartbeat"
   : Exclude<M, "heartbeatForHolder">;
 
-/** Result of one removal step. */
 export interface RemovalStep {
-  /** Number of removed tasks. */
   readonly removed: number;
   /** True if rows of removed tasks remain to be deleted. */
   readonly more: boolean;

@@ -35,7 +35,6 @@ export interface WriterHandle extends Pick<EventEmitter, "on"> {
   terminate(): unknown;
 }
 
-/** Parameters of a client. */
 interface LinkOptions {
   /** Starts the thread, on first use and after it exited; or connects to a process, which others start. */
   readonly start: () => WriterHandle;
@@ -96,7 +95,6 @@ export class WriterClient {
     this.#checks = setInterval(() => this.#check(), CHECK_MS).unref();
   }
 
-  /** See WriterStatistics. */
   get statistics(): WriterStatistics {
     return { commits: this.#commits, writes: this.#writes };
   }
@@ -114,14 +112,12 @@ export class WriterClient {
     return this.#write(append, bulk ? taskId : undefined) as Promise<AppendResult | undefined>;
   }
 
-  /** Stores a snapshot. */
   saveSnapshot({ taskId, snapshot }: WriteRequest<"saveSnapshot">): Promise<void> {
     const bulk = snapshot.bytes.length > BULK_BYTES || this.#bulk.has(taskId);
     const save = (message: MessageBuilder): void => message.addSnapshot(taskId, snapshot);
     return this.#write(save, bulk ? taskId : undefined) as Promise<void>;
   }
 
-  /** Settles a delivery. */
   async settle(request: WriteRequest<"settleDelivery">): Promise<"more" | "settled" | "lost"> {
     const settle = (message: MessageBuilder): void => message.addSettlement(request);
     return ((await this.#write(settle, undefined)) as WriteResult<"settleDelivery">) ?? "settled";

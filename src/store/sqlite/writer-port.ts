@@ -8,7 +8,6 @@ import type { Hello } from "./writer-protocol.js";
 /** Maximum size of a client's queued writes and unread answers, in bytes. Above it, the port stops reading. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Parts of a connection. */
 interface ConnectionParts {
   /** Checks the first message of a client. Returns the reason for a refusal. */
   readonly refusalOf: (hello: Hello) => FromWriter | undefined;

@@ -51,7 +51,6 @@ export class Writer {
   readonly #db: Database;
   readonly #committer: Committer;
   readonly #guard: FileGuard;
-  /** Called with each heartbeat of a client. */
   readonly #onHeartbeat: ((request: HeartbeatRequest) => void) | undefined;
   readonly #ports: WriterPort[] = [];
   /** Clients that have announced their end. */
@@ -265,7 +264,6 @@ export class Writer {
   }
 }
 
-/** Result of a commit. */
 interface Performed {
   readonly outcomes: readonly Outcome[];
   readonly ms?: number;

@@ -5,7 +5,6 @@
  * Errors are the driver's own; `codeOf` maps them to SQLite's names.
  */
 
-/** Name of a driver. */
 export type DriverName = "node:sqlite" | "@photostructure/sqlite";
 
 /** A stored value. Blobs are read as a `Uint8Array` (possibly a `Buffer`) with its own memory. */
@@ -54,11 +53,9 @@ export interface Database {
   close(): void;
 }
 
-/** Options of opening a file. */
 export interface OpenOptions {
   /** The file must exist, and is opened read-only. */
   readonly readonly?: boolean;
-  /** The file must exist. */
   readonly mustExist?: boolean;
   /** Time that a statement waits for another connection's lock, in milliseconds. Default 5,000. */
   readonly timeoutMs?: number;
