@@ -22,8 +22,7 @@ import { Execution } from "./execution.js";
 import { type ExecutionSlot, ExecutionSlots } from "./execution-slots.js";
 import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import type { PendingTurn } from "./first-event.js";
-import { questionBefore } from "./question.js";
-import { contextBefore, messageAt, relayedBefore } from "./relayed.js";
+import { contextBefore, messageAt, questionBefore, relayedBefore } from "./relayed.js";
 import { AgentConversation } from "./turn-conversation.js";
 
 export interface ExecutionsSource {

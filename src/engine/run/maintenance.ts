@@ -14,9 +14,8 @@ import type { TaskLog } from "../log/task-log.js";
 import type { TaskLogCache } from "../log/task-log-cache.js";
 import type { Executions } from "./executions.js";
 import { HintedTasks } from "./hinted-tasks.js";
-import { recoverTask } from "./recovery.js";
+import { recoverTask, turnCause } from "./recovery.js";
 import { leaveOthers } from "./relayed.js";
-import { turnCause } from "./turn-cause.js";
 
 const why = "The task waited for its client for too long, and was canceled.";
 

@@ -1,11 +1,12 @@
 import { TaskState as State, type TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { TurnAborter } from "../../agent/abort.js";
 import { recoveryOf } from "../../agent/agent-calls.js";
 import { makeTurn } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import type { AgentRegistration } from "../../card/agents.js";
 import type { Logger } from "../../core/log.js";
-import { logFacts } from "../../core/log-facts.js";
+import { type LogCause, logFacts } from "../../core/log-facts.js";
 import { holds } from "../../store/check.js";
 import type { Lease, TaskStore } from "../../store/task-store.js";
 import { decodeEntry, stateAfter } from "../../task/entry.js";
@@ -13,6 +14,7 @@ import { viewTask } from "../../task/fold.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { attemptsOf, notStarted, runsOf } from "../log/attempts.js";
 import { statusDraft } from "../log/draft.js";
+import { storedEntry } from "../log/fold-stored.js";
 import { type Ended, type LeaseKeeper, LeaseLost } from "../log/lease-keeper.js";
 import { isEnded } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
@@ -150,4 +152,27 @@ async function turnsFrom(recovery: Recovery, from: number): Promise<Found> {
     if (entries.length === 0) break;
   }
   return { turns, paused: state !== undefined && isInterrupted(state) };
+}
+
+/** A stored turn without an execution. */
+interface StoredTurn {
+  readonly taskId: string;
+  /** Position of its message. */
+  readonly position: number;
+  readonly agentName: (tenant: string) => string | undefined;
+}
+
+/**
+ * Returns the cause of a log line about a stored turn: the request that its message came with. Never rejects: the line
+ * lacks what the store cannot read.
+ */
+export async function turnCause(store: TaskStore, { taskId, position, agentName }: StoredTurn): Promise<LogCause> {
+  let agent: string | undefined;
+  let message: LogEntry | undefined;
+  try {
+    const head = await store.head({ taskId });
+    agent = head && agentName(head.tenant);
+    message = await storedEntry(store, taskId, position);
+  } catch {}
+  return { requestId: message?.turn?.requestId, traceParent: message?.traceParent, taskId, agent };
 }

@@ -27,9 +27,8 @@ import {
   type PendingTurn,
 } from "../run/first-event.js";
 import { shuttingDown } from "../shutdown.js";
-import { Acceptance, isNotFound } from "./acceptance.js";
+import { Acceptance, isNotFound, SendsUnderWay } from "./acceptance.js";
 import { type SendCommand, type SendResult, scopeOf } from "./send-command.js";
-import { SendsUnderWay } from "./sends-under-way.js";
 import { Creations, TaskCreation, type TaskCreationSource } from "./task-creation.js";
 
 /** A client-named task: its stored id, and the messages that it begins with. */
