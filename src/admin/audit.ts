@@ -1,6 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { type Audit, type AuditFacts, silentAudit } from "../audit/audit.js";
 import type { Call } from "../core/call.js";
+import type { Logger } from "../core/log.js";
 import { logFacts } from "../core/log-facts.js";
 import { membersOf } from "../core/members.js";
 import type { Operator } from "./methods.js";
@@ -46,4 +47,13 @@ export function writeFacts(
     target: names.flatMap((name) => text(name) || []).join("/"),
     count: Array.isArray(keys) && keys.length > 0 ? keys.length : undefined,
   };
+}
+
+/** Returns the logger of the access log, whose lines name the operator in place of an owner. */
+export function operatorLog(logger: Logger): Logger {
+  const info: Logger["info"] = (facts, message) => {
+    const { owner, ...others }: { readonly owner?: string } = facts;
+    logger.info({ service: "admin", ...others, ...(owner !== undefined && { operator: owner }) }, message);
+  };
+  return { ...logger, info };
 }

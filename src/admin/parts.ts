@@ -8,7 +8,6 @@ import type { PushControl } from "../push/dead-letters.js";
 import type { PushOperations } from "../push/operations.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { Metrics } from "../telemetry/metrics.js";
-import type { OtherProcesses } from "./other-processes.js";
 
 /** The lifecycle of the server, as operators see it. */
 interface AdminLifecycle {
@@ -46,4 +45,17 @@ export interface AdminParts {
   readonly metrics: Metrics;
   /** Undefined for a server of one process. */
   readonly others?: OtherProcesses | undefined;
+}
+
+/** The other processes of a server that has several. */
+export interface OtherProcesses {
+  /** Names of the limits that are divided among the processes. */
+  readonly sharedLimits: readonly string[];
+  /**
+   * Asks all of them. Resolves to the answers that arrive in time. The answer of a process that does not know the
+   * question is null.
+   */
+  ask(question: string, value?: unknown): Promise<readonly unknown[]>;
+  /** Registers the answer to a question of the other processes. Values are JSON. */
+  answer(question: string, answerer: (value: unknown) => unknown): void;
 }

@@ -1,4 +1,4 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type DescMethod, type Message, ScalarType } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Audit } from "../audit/audit.js";
 import { A2AError, invalid, toA2AError } from "../core/error.js";
@@ -13,25 +13,23 @@ import {
   type ServiceInterceptor,
 } from "../service/invoke.js";
 import { OutgoingBudget } from "../service/outgoing-budget.js";
-import { rulesFor } from "../service/rules.js";
+import { type Rule, rulesFor } from "../service/rules.js";
 import { validatorOf } from "../service/validation.js";
+import { fieldValue } from "../wire/field-rules.js";
 import type { OperatorAccess } from "./access.js";
-import { operatorAudit, writeFacts } from "./audit.js";
-import { adminLimitsOf } from "./limits.js";
-import { operatorLog } from "./log.js";
+import { operatorAudit, operatorLog, writeFacts } from "./audit.js";
+import { adminBounds, adminLimitsOf } from "./limits.js";
 import type { AdminContext, AdminMethods, Role } from "./methods.js";
 import { answerOperation } from "./operations/answer.js";
 import { auditOperation } from "./operations/audit-records.js";
 import { backupOperation } from "./operations/backup.js";
-import { contextOperations } from "./operations/contexts.js";
 import { deliveryOperations } from "./operations/deliveries.js";
-import { ownerOperations } from "./operations/owners.js";
+import { contextOperations, ownerOperations } from "./operations/owners.js";
 import { operatorOperation, serverOperations } from "./operations/server.js";
 import { taskOperations } from "./operations/tasks.js";
 import { transferOperations } from "./operations/transfer.js";
 import { ofWholeServer } from "./operations/whole-server.js";
 import type { AdminParts } from "./parts.js";
-import { sizeRule } from "./rules.js";
 
 /** Options of the operator's service. */
 interface AdminServiceOptions {
@@ -108,4 +106,31 @@ function createMethods(parts: AdminParts): AdminMethods {
     ...operatorOperation,
     ...ofWholeServer({ ...serverOperations(parts), ...auditOperation(parts) }, parts.others),
   };
+}
+
+/** Texts whose length only the size of the request limits: an export of a task. */
+const long = new Set(["parley.admin.v1.ImportTaskRequest.lines"]);
+
+/** Returns the rule for the sizes of a message's fields: the length of its texts and the number of items in its lists. */
+function sizeRule(desc: DescMessage): Rule | undefined {
+  const texts = desc.fields.filter((field) => isText(field) && !long.has(`${desc.typeName}.${field.name}`));
+  const lists = desc.fields.filter(({ fieldKind }) => fieldKind === "list");
+  if (texts.length + lists.length === 0) return undefined;
+  const { textLength, items } = adminBounds;
+  return (message, report) => {
+    for (const field of texts) {
+      const value = fieldValue(message, field);
+      if (typeof value === "string" && value.length > textLength) {
+        report(field.jsonName, `must have at most ${textLength} characters`);
+      }
+    }
+    for (const field of lists) {
+      const value = fieldValue(message, field);
+      if (Array.isArray(value) && value.length > items) report(field.jsonName, `must have at most ${items} items`);
+    }
+  };
+}
+
+function isText(field: DescField): boolean {
+  return field.fieldKind === "scalar" && field.scalar === ScalarType.STRING;
 }

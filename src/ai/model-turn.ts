@@ -1,17 +1,24 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { LanguageModel, ModelMessage, ToolCallPart, ToolSet } from "ai";
+import { type Message, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Turn } from "../agent/agent.js";
 import { AgentError } from "../agent/errors.js";
 import { type AgentEvent, working } from "../agent/event.js";
-import { EventQueue } from "./event-queue.js";
+import { textOf } from "../task/plain.js";
 import { GrowingText } from "./growing-text.js";
 import { generate, type ModelResponse } from "./model-call.js";
 import { modelMessage } from "./model-messages.js";
 import type { AIAgentOptions, PerTurn } from "./options.js";
-import { StoredOutput } from "./stored-output.js";
 import { joined, type TalkMessage, talkOf } from "./talk.js";
-import { type NamedCall, needsApproval, openCalls, runTool, type ToolOutput, toolResult } from "./tool-calls.js";
-import { ToolGroup } from "./tool-group.js";
+import {
+  type NamedCall,
+  needsApproval,
+  openCalls,
+  runTool,
+  ToolGroup,
+  type ToolOutput,
+  toolResult,
+} from "./tool-calls.js";
 import { UserReplies } from "./user-replies.js";
 
 /** Default of `maxSteps`. */
@@ -205,4 +212,81 @@ export class ModelTurn {
 
 async function valueFor<T>(turn: Turn, value: PerTurn<T>): Promise<T> {
   return typeof value === "function" ? (value as (turn: Turn) => T | Promise<T>)(turn) : value;
+}
+
+/**
+ * Events of callbacks, such as those of a running tool, for the agent's generator to yield. `turn.emit` also resolves
+ * when the turn ends; here a tool does not continue after its question has ended the turn.
+ */
+class EventQueue {
+  readonly #events: { readonly event: AgentEvent; readonly taken: () => void }[] = [];
+  /** Ends the wait for the next event. */
+  #wake: () => void = () => {};
+
+  /** Resolves when the event is accepted. Never rejects; does not resolve if the event ends the turn. */
+  emit(event: AgentEvent): Promise<void> {
+    return new Promise((taken) => {
+      this.#events.push({ event, taken });
+      this.#wake();
+    });
+  }
+
+  /** Yields the events until the work is done, and returns its result. */
+  async *until<T>(work: Promise<T>): AsyncGenerator<AgentEvent, T, undefined> {
+    let isDone = false;
+    const done = (): void => {
+      isDone = true;
+      this.#wake();
+    };
+    work.then(done, done);
+    for (;;) {
+      const next = this.#events.shift();
+      if (next !== undefined) {
+        yield next.event;
+        next.taken();
+      } else if (isDone) return work;
+      else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    }
+  }
+}
+
+/**
+ * Output that earlier attempts and turns have stored. The agent runs from the start each time, without
+ * yielding output that clients have already seen.
+ */
+class StoredOutput {
+  readonly #texts: ReadonlyMap<string, string>;
+  readonly #messages: readonly Message[];
+  /** Texts of the agent's statuses. */
+  #statuses: string[] = [];
+
+  constructor({ task }: Turn) {
+    this.#messages = [...(task?.history ?? []), ...(task?.status?.message === undefined ? [] : [task.status.message])];
+    this.#texts = new Map(task?.artifacts.map((artifact) => [artifact.artifactId, textOf(artifact)]));
+  }
+
+  /** Takes the statuses after a message: those before it are of ended tasks that this one continues (A2A 0.1). */
+  beginAt(messageId: string): void {
+    const begin = this.#messages.findIndex((message) => message.messageId === messageId);
+    const own = this.#messages.slice(Math.max(0, begin));
+    this.#statuses = own.filter(({ role }) => role === Role.AGENT).map(textOf);
+  }
+
+  /** Returns the text of an artifact, or an empty one. */
+  textOf(artifactId: string): string {
+    return this.#texts.get(artifactId) ?? "";
+  }
+
+  /** Tells whether a status is stored. Each stored one counts once. Events relayed from other agents never count. */
+  takes(event: AgentEvent): boolean {
+    if (event.kind !== "status" || typeof event.content !== "string") return false;
+    if (Object.getOwnPropertySymbols(event).length > 0) return false;
+    const at = this.#statuses.indexOf(event.content);
+    if (at >= 0) this.#statuses.splice(at, 1);
+    return at >= 0;
+  }
 }

@@ -1,14 +1,16 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { ToolCallPart, ToolSet } from "ai";
 import { type Message, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Turn } from "../agent/agent.js";
+import { type Turn, turnWith } from "../agent/agent.js";
+import { checkAnswer, checkSchema } from "../agent/check-answer.js";
 import { FormDeclined } from "../agent/errors.js";
 import { type AgentEvent, inputRequired } from "../agent/event.js";
+import { type FormSchema, jsonSchemaOf, type StandardSchema } from "../agent/schema.js";
 import { isRecord } from "../core/members.js";
 import { partsOf, textOf } from "../task/plain.js";
+import { parsedJson } from "../wire/parsed-json.js";
 import { type Approval, approvalForm, readApproval, YES_OR_NO } from "./approval.js";
 import { formOf } from "./ask-user.js";
-import { formOrWords } from "./form-answer.js";
 import { type TalkMessage, talkMessage } from "./talk.js";
 import type { ToolOutput } from "./tool-calls.js";
 
@@ -151,4 +153,48 @@ function replyOf({ role, parts }: TalkMessage): ToolReply {
   const files = parts.filter((part) => "file" in part);
   const output: ToolOutput = { type: "text", value: textOf({ parts: texts }) };
   return { output, more: files.length === 0 ? [] : [{ role, parts: files }] };
+}
+
+/** An answer for the model: the form's valid data, or the user's words. */
+type FormOrWords = { readonly data: unknown } | { readonly said: string };
+
+/** Asks for a form by `turn.form`. Accepts a text that does not fit the form too, as the user's words for the model. */
+async function* formOrWords(
+  turn: Turn,
+  form: FormSchema,
+  question: string,
+): AsyncGenerator<AgentEvent, FormOrWords, undefined> {
+  await checkSchema(form);
+  const read = (text: string): string | undefined => (text.trim() === "" ? undefined : text);
+  return yield* withWords(turn).form(wordsOr(form), { text: question, read });
+}
+
+/** Keeps texts such as "5.0", which are also JSON, as words: parsing them as numbers would change the user's text. */
+function withWords(turn: Turn): Turn {
+  const value = parsedJson(turn.text);
+  const isWords = value !== undefined && (typeof value !== "object" || value === null);
+  return isWords ? turnWith(turn, { text: JSON.stringify(turn.text) }) : turn;
+}
+
+function wordsOr(form: FormSchema): StandardSchema<unknown, FormOrWords> {
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "parley",
+      jsonSchema: { input: () => jsonSchemaOf(form) },
+      validate: async (answer) => {
+        const value = answer as JsonValue;
+        const text = typeof value === "string" ? value : undefined;
+        const inText = text === undefined ? undefined : parsedJson(text);
+        const fromText = inText === undefined ? undefined : await checkAnswer(form, inText);
+        if (fromText !== undefined && "value" in fromText) return { value: { data: fromText.value } };
+        const checked = await checkAnswer(form, value);
+        if ("value" in checked) return { value: { data: checked.value } };
+        if (text !== undefined) return { value: { said: text } };
+        return {
+          issues: checked.violations.map(({ field, description }) => ({ message: description, path: [field] })),
+        };
+      },
+    },
+  };
 }

@@ -20,16 +20,21 @@ export function addBackup(program: Command): void {
     .argument("<store>", "the SQLite file with the tasks")
     .argument("<target>", "the new file")
     .addHelpText("after", backupHelp)
-    .action(async (store: string, target: string) =>
-      (await import("./backup-commands.js")).backupCommand(store, target),
-    );
+    .action(async (store: string, target: string) => {
+      const { backUpFile } = await import("../store/sqlite/backup.js");
+      const { path, bytes, time } = await backUpFile(store, target);
+      process.stdout.write(`${path}: ${bytes} bytes, as of ${new Date(time).toISOString()}\n`);
+    });
   program
     .command("restore")
     .description("create the SQLite file of a server from a backup")
     .argument("<backup>", "the backup")
     .argument("<store>", "the new SQLite file with the tasks")
     .addHelpText("after", restoreHelp)
-    .action(async (backup: string, store: string) =>
-      (await import("./backup-commands.js")).restoreCommand(backup, store),
-    );
+    .action(async (backup: string, store: string) => {
+      const { restoreFile } = await import("../store/sqlite/restore.js");
+      const { path, tasks, time } = await restoreFile(backup, store);
+      const moment = time === undefined ? "without a digest" : `as of ${new Date(time).toISOString()}`;
+      process.stdout.write(`${path}: ${tasks} tasks, ${moment}\n`);
+    });
 }

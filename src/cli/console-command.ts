@@ -3,6 +3,7 @@ import { folderFault } from "../console/folder.js";
 import type { ConsoleAgent, ConsoleStart } from "../console/options.js";
 import { messageIn } from "../core/members.js";
 import { isLoopback, parseUrl, withoutSecrets } from "../core/net.js";
+import { given } from "../core/options.js";
 import { openOwnConsole } from "../server/own-console.js";
 import { CommandError } from "./command-error.js";
 import type { Io } from "./io.js";
@@ -54,8 +55,7 @@ async function startAt(io: Io, agent: string | undefined, { task, recording }: C
     throw new CommandError("usage", "--task and --recording open different pages: give one of them");
   }
   return {
-    ...(agent !== undefined && { agent }),
-    ...(task !== undefined && { task }),
+    ...given({ agent, task }),
     ...(recording !== undefined && { recording: await recordingIn(io, recording) }),
   };
 }

@@ -6,6 +6,7 @@ import { yesNo } from "../server/option-kinds.js";
 import { defaultOptions, limitTable, type OptionRow, optionTable } from "../server/option-table.js";
 import type { UncheckedOptions } from "../server/options.js";
 import { type CommandOptions, commandTable, defaultCommandOptions } from "./command-options.js";
+import { flagOf } from "./flag-of.js";
 import { UsageError } from "./usage-error.js";
 
 /** One option of the command line. */
@@ -43,12 +44,11 @@ function flagsOf(of: Flag["of"], table: object, defaults: object): Flag[] {
   return rows
     .filter(([, { kind }]) => kind.read !== undefined)
     .map(([name, row]) => {
-      const kebab = name.replace(/(Ms|Seconds)$/, "").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-      const flag = row.flag ?? kebab;
+      const flag = row.flag === undefined ? flagOf(name.replace(/(Ms|Seconds)$/, "")) : `--${row.flag}`;
       const value = membersOf(defaults)[name];
       const otherwise = row.otherwise ?? (value === undefined ? "none" : row.kind.show(value));
-      const variable = `PARLEY_${flag.toUpperCase().replaceAll("-", "_")}`;
-      return { of, name, flag: `--${flag}`, variable, row, otherwise };
+      const variable = `PARLEY_${flag.slice(2).toUpperCase().replaceAll("-", "_")}`;
+      return { of, name, flag, variable, row, otherwise };
     });
 }
 

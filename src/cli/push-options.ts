@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
 import { defined } from "../core/defined.js";
 import { messageIn } from "../core/members.js";
+import { given } from "../core/options.js";
 import type { PushEventKind, PushOptions, PushSigningOptions, TargetTls } from "../push/options.js";
 import { readKeyFile } from "./card-key-files.js";
 import type { CommandOptions } from "./command-options.js";
+import { flagOf } from "./flag-of.js";
 import { UsageError } from "./usage-error.js";
 
-type Given = Partial<CommandOptions>;
+type Options = Partial<CommandOptions>;
 type Warn = (sentence: string) => void;
 
 /**
@@ -17,55 +19,55 @@ type Warn = (sentence: string) => void;
  */
 export function pushOf(
   push: boolean | PushOptions | undefined,
-  given: Given,
+  options: Options,
   warn: Warn,
 ): boolean | PushOptions | undefined {
-  const flags = Object.keys(given).filter((name) => /^push[A-Z]/.test(name) && given[name as keyof Given] !== false);
+  const flags = Object.keys(options).filter(
+    (name) => /^push[A-Z]/.test(name) && options[name as keyof Options] !== false,
+  );
   if (push === undefined || push === false) {
     if (flags.length > 0) throw new UsageError(`${flagOf(defined(flags[0]))} needs --push`);
     return push;
   }
-  if (flags.length === 0 && given.pushAllowHttp === undefined) return push;
+  if (flags.length === 0 && options.pushAllowHttp === undefined) return push;
   const module = push === true ? {} : push;
-  const { pushAllowHttp: allowHttp, pushAllow: allow, pushDeny: deny } = given;
+  const { pushEncryptionKey: keys } = options;
   return {
     ...module,
-    ...(allowHttp !== undefined && { allowHttp }),
-    ...(given.pushPorts !== undefined && { ports: given.pushPorts.map(portOf) }),
-    ...(allow !== undefined && { allow }),
-    ...(deny !== undefined && { deny }),
-    // The server rejects unknown events and lists the known ones.
-    ...(given.pushEvents !== undefined && { events: given.pushEvents as readonly PushEventKind[] }),
-    ...(given.pushEncryptionKey !== undefined && {
-      encryptionKeys: secretsOf("pushEncryptionKey", given.pushEncryptionKey, warn),
+    ...given({
+      allowHttp: options.pushAllowHttp,
+      ports: options.pushPorts?.map(portOf),
+      allow: options.pushAllow,
+      deny: options.pushDeny,
+      // The server rejects unknown events and lists the known ones.
+      events: options.pushEvents as readonly PushEventKind[] | undefined,
+      encryptionKeys: keys && secretsOf("pushEncryptionKey", keys, warn),
+      signing: signingOf(module, options, warn),
+      tls: tlsOf(module, options, warn),
     }),
-    ...signingOf(module, given, warn),
-    ...tlsOf(module, given, warn),
   };
 }
 
-function signingOf(module: PushOptions, given: Given, warn: Warn): { signing?: PushSigningOptions } {
-  const { pushSigningKey: keys, pushWebhookSecret: secrets } = given;
-  if (keys === undefined && secrets === undefined) return {};
+function signingOf(module: PushOptions, options: Options, warn: Warn): PushSigningOptions | undefined {
+  const { pushSigningKey: keys, pushWebhookSecret: secrets } = options;
+  if (keys === undefined && secrets === undefined) return undefined;
   return {
-    signing: {
-      ...module.signing,
-      ...(keys !== undefined && { keys: keys.map((path) => ({ key: readKeyFile(path, warn) })) }),
-      ...(secrets !== undefined && { webhookSecrets: secretsOf("pushWebhookSecret", secrets, warn) }),
-    },
+    ...module.signing,
+    ...given({
+      keys: keys?.map((path) => ({ key: readKeyFile(path, warn) })),
+      webhookSecrets: secrets && secretsOf("pushWebhookSecret", secrets, warn),
+    }),
   };
 }
 
-function tlsOf(module: PushOptions, given: Given, warn: Warn): { tls?: TargetTls } {
-  const { pushTlsCa: ca, pushTlsCert: cert, pushTlsKey: key } = given;
-  if (ca === undefined && cert === undefined && key === undefined) return {};
+function tlsOf(module: PushOptions, options: Options, warn: Warn): TargetTls | undefined {
+  const { pushTlsCa: ca, pushTlsCert: cert, pushTlsKey: key } = options;
+  if (ca === undefined && cert === undefined && key === undefined) return undefined;
   return {
-    tls: {
-      ...module.tls,
-      ...(ca !== undefined && { ca: readFileText(ca) }),
-      ...(cert !== undefined && { cert: readFileText(cert) }),
-      ...(key !== undefined && { key: readKeyFile(key, warn) }),
-    },
+    ...module.tls,
+    ...(ca !== undefined && { ca: readFileText(ca) }),
+    ...(cert !== undefined && { cert: readFileText(cert) }),
+    ...(key !== undefined && { key: readKeyFile(key, warn) }),
   };
 }
 
@@ -92,5 +94,3 @@ function readFileText(file: string): string {
     throw new UsageError(`cannot read ${file}: ${messageIn(cause)}`, { cause });
   }
 }
-
-const flagOf = (option: string): string => `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -25,13 +25,13 @@ import { useIds } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { RemoteAgents } from "../delegation/options.js";
+import { type A2A, createA2A } from "../server/create-a2a.js";
 import type { ServiceInterceptor } from "../service/invoke.js";
 import { memoryStore } from "../store/memory/index.js";
 import type { TaskStore } from "../store/task-store.js";
 import { decodeEntry } from "../task/entry.js";
 import { type ReadableMessage, type ReadableTask, readable, readableTask } from "../task/plain.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
-import { OtherAgents } from "./other-agents.js";
 import { SimulatedProcess, type TestCallOptions } from "./process.js";
 import { type ReplayedTurn, replayTask } from "./replay.js";
 
@@ -273,4 +273,32 @@ function stepOf({ name, attempts, outcome }: Step): TestStep {
 
 function idOf(task: Task | string): string {
   return typeof task === "string" ? task : task.id;
+}
+
+/** Agents that the agent under test calls. The calls use the whole server except sockets. */
+class OtherAgents {
+  readonly remoteAgents: RemoteAgents;
+  readonly #served: A2A[] = [];
+
+  constructor(agents: Readonly<Record<string, Agent | RemoteAgents[string]>>) {
+    this.remoteAgents = Object.fromEntries(
+      Object.entries(agents).map(([name, agent], at) => [name, isAgent(agent) ? this.#serve(agent, at) : agent]),
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#served.map((served) => served.close({ graceMs: 0 })));
+  }
+
+  #serve(agent: Agent, at: number): RemoteAgents[string] {
+    const url = `http://agent-${at}.localhost`;
+    const served = createA2A({ agent, store: memoryStore(), publicUrl: url, cardGrpc: "omit", audit: false });
+    this.#served.push(served);
+    const fetch: typeof globalThis.fetch = (input, init) => served.fetch(new Request(input, init));
+    return { url, fetch };
+  }
+}
+
+function isAgent(agent: Agent | RemoteAgents[string]): agent is Agent {
+  return typeof agent === "object" && "execute" in agent;
 }

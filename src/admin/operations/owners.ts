@@ -1,6 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import {
+  ContextSummarySchema,
   DeleteOwnerResponseSchema,
+  ListContextsRequestSchema,
+  ListContextsResponseSchema,
   ListOwnersRequestSchema,
   ListOwnersResponseSchema,
   OwnerUsageSchema,
@@ -137,4 +140,23 @@ async function end({ engine }: AdminParts, { taskId, state }: TaskHead, { traceP
     if (!isOver) throw error;
   }
   return false;
+}
+
+/** Lists conversations of all owners. */
+export function contextOperations({ store }: AdminParts): Pick<AdminMethods, "listContexts"> {
+  return {
+    async listContexts(request) {
+      const { tenant, owner } = request;
+      const page = pageOf(ListContextsRequestSchema, request, ["number", "string"]);
+      const after = page.after && { statusTime: page.after[0], taskId: page.after[1] };
+      const tenants = tenant === undefined ? undefined : [tenant];
+      const found = await store.listContexts({ tenants, owner, after, limit: page.limit });
+      const contexts = found.contexts.map(({ statusTime, tasks, openTasks, stateBytes, ...of }) => {
+        const counts = { tasks: BigInt(tasks), openTasks: BigInt(openTasks), stateBytes: BigInt(stateBytes) };
+        return create(ContextSummarySchema, { ...of, ...counts, statusTime: timestampOf(statusTime) });
+      });
+      const nextPageToken = found.next === undefined ? "" : page.token([found.next.statusTime, found.next.taskId]);
+      return create(ListContextsResponseSchema, { contexts, nextPageToken });
+    },
+  };
 }

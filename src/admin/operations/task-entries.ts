@@ -21,7 +21,7 @@ import { decodeEntry } from "../../task/entry.js";
 import { type Origin, originAfter, originFrom } from "../../task/origin.js";
 import { pageOf } from "../page.js";
 import type { AdminParts } from "../parts.js";
-import { weighed } from "../weighed.js";
+import { weighed } from "./task-summary.js";
 
 /** Entries per read from the store. */
 const STEP = 64;

@@ -1,9 +1,10 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type Message } from "@bufbuild/protobuf";
 import { LeaseSchema, type TaskSummary, TaskSummarySchema } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { taskNotFound } from "../../core/error.js";
 import { runsOf } from "../../engine/log/attempts.js";
 import type { TaskHead } from "../../store/task-store.js";
 import { timestampOf } from "../../task/entry.js";
+import { LARGE_BYTES, mark } from "../../wire/marks.js";
 import type { AdminParts } from "../parts.js";
 
 /** Returns the row of a task in lists. */
@@ -21,4 +22,9 @@ export async function storedSummary(parts: AdminParts, taskId: string): Promise<
   const head = await parts.store.head({ taskId });
   if (head === undefined) throw taskNotFound(taskId);
   return summaryOf(parts, head);
+}
+
+/** Marks a large answer, so that it is written in pieces and counts as unread until then. */
+export function weighed<M extends Message>(message: M, bytes: number): M {
+  return bytes < LARGE_BYTES ? message : mark(message, { weight: { bytes, source: message } });
 }

@@ -22,8 +22,7 @@ import { isTerminal } from "../../task/state.js";
 import { ExportWriter, inSlices, readExport, renameTask, type TaskImport, TransferError } from "../../task/transfer.js";
 import type { AdminMethods } from "../methods.js";
 import type { AdminParts } from "../parts.js";
-import { weighed } from "../weighed.js";
-import { summaryOf } from "./task-summary.js";
+import { summaryOf, weighed } from "./task-summary.js";
 
 /** Characters of lines in one piece of an export, unless a single line has more. */
 const PIECE_LENGTH = 64 * 1024;

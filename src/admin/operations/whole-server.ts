@@ -11,8 +11,8 @@ import {
   SetLogLevelResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import type { AdminContext, AdminMethods } from "../methods.js";
-import type { OtherProcesses } from "../other-processes.js";
 import { pageOf } from "../page.js";
+import type { OtherProcesses } from "../parts.js";
 import { microsOf } from "./audit-records.js";
 
 /** Methods that report on one process. All others use the store, which the processes of a server share. */

@@ -22,6 +22,7 @@ import type { HttpClient, Platform } from "../../client/platform.js";
 import { A2AError } from "../../core/error.js";
 import { messageIn } from "../../core/members.js";
 import { isLoopback, parseUrl, withoutSecrets } from "../../core/net.js";
+import { given } from "../../core/options.js";
 import { PROTOCOL_VERSION } from "../../version/v1.js";
 import { withoutName } from "./agents/names.js";
 import { firstContact } from "./contact.js";
@@ -164,9 +165,7 @@ async function open(
   const options: ClientOptions = {
     bindings: [...new Set(ways.map((way) => way.binding))],
     allowHttp: true,
-    ...(tls !== undefined && { tls }),
-    ...(settings.tenant !== undefined && found.url === undefined && { tenant: settings.tenant }),
-    ...(credentials !== undefined && { credentials }),
+    ...given({ tls, credentials, tenant: found.url === undefined ? settings.tenant : undefined }),
     interceptors: [
       firstContact(context, ways.length),
       serviceParameters([...settings.svcParam, ...headers]),
@@ -205,8 +204,7 @@ function openPlatform(context: Scope, tap?: Tap): Platform {
   const platform = nodePlatform({
     verifyTls: !settings.insecure,
     limits: { connectTimeoutMs: CALL_MS },
-    ...(tls !== undefined && { tls }),
-    ...(tap !== undefined && { tap }),
+    ...given({ tls, tap }),
   });
   return settings.debug ? debugPlatform(out, platform) : platform;
 }

@@ -7,6 +7,7 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AClient } from "../../client/client.js";
 import { messageIn } from "../../core/members.js";
+import { given } from "../../core/options.js";
 import { checkCapability } from "./capability.js";
 import type { Context, Run } from "./context.js";
 import { usage } from "./errors.js";
@@ -23,13 +24,7 @@ export const create: Run = async (context, [taskId = "", operand]) => {
   const authentication = await authenticationOf(context);
   if (token !== undefined) context.out.redactor.add(token);
   const client = await clientFor(context, taskId);
-  const request = {
-    taskId,
-    url,
-    ...(id !== undefined && { id }),
-    ...(token !== undefined && { token }),
-    ...(authentication !== undefined && { authentication }),
-  };
+  const request = { taskId, url, ...given({ id, token, authentication }) };
   print(context, await client.createTaskPushNotificationConfig(request, { signal: context.signal }));
 };
 
@@ -53,7 +48,7 @@ export const list: Run = async (context, [taskId = ""]) => {
   const pageToken = context.own("page-token").at(-1);
   const client = await clientFor(context, taskId);
   const page = await client.listTaskPushNotificationConfigs(
-    { taskId, ...(pageSize !== undefined && { pageSize }), ...(pageToken !== undefined && { pageToken }) },
+    { taskId, ...given({ pageSize, pageToken }) },
     { signal: context.signal },
   );
   const { out } = context;

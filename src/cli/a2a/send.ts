@@ -9,6 +9,7 @@ import {
   TaskPushNotificationConfigSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../../core/ids.js";
+import { given } from "../../core/options.js";
 import type { Context, Run } from "./context.js";
 import { Failure, usage } from "./errors.js";
 import { EventPrinter, noteNoStream, readEvents } from "./events.js";
@@ -67,9 +68,7 @@ async function sent(context: Context, request: SendMessageRequest, waits: boolea
       configuration: {
         ...configuration,
         returnImmediately,
-        ...(push !== undefined && {
-          taskPushNotificationConfig: create(TaskPushNotificationConfigSchema, push.config),
-        }),
+        ...given({ taskPushNotificationConfig: push && create(TaskPushNotificationConfigSchema, push.config) }),
       },
     } as SendMessageRequest,
     { signal },
@@ -98,11 +97,10 @@ async function streamed(context: Context, request: SendMessageRequest): Promise<
   const { client, canStream } = await context.agent();
   const { message = create(MessageSchema), configuration, metadata } = request;
   noteNoStream(context, canStream);
+  const { historyLength, acceptedOutputModes } = configuration ?? {};
   const updates = client.stream(message, {
     signal,
-    ...(metadata !== undefined && { metadata }),
-    ...(configuration?.historyLength !== undefined && { historyLength: configuration.historyLength }),
-    ...(configuration !== undefined && { acceptedOutputModes: configuration.acceptedOutputModes }),
+    ...given({ metadata, historyLength, acceptedOutputModes }),
   });
   let direct: Message | undefined;
   const quiet = isQuiet(context) ? new AnswerText(context) : undefined;
@@ -161,6 +159,6 @@ async function requestOf(context: Context, text: string | undefined): Promise<Se
   return create(SendMessageRequestSchema, {
     message,
     configuration: historyLength(context),
-    ...(metadata !== undefined && { metadata }),
+    ...given({ metadata }),
   });
 }

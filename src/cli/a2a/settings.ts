@@ -3,6 +3,7 @@ import type { Binding } from "../../client/discovery/interfaces.js";
 import { olderVersions } from "../../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../../version/current.js";
 import { parseVersion } from "../../wire/service-params.js";
+import { flagOf } from "../flag-of.js";
 import { binding, boolean, duration, interval, jsonObject, oneOf, parameter, secret, shownDuration } from "./kinds.js";
 
 const outputForms = ["text", "json", "jsonl"] as const;
@@ -47,7 +48,7 @@ export type SettingName = keyof Values;
 
 /** One global option of the commands that call agents. */
 export interface Setting<T> {
-  /** Its flag, such as `--agent-card`. */
+  /** Its flag, such as `--agent-card`, which is made of its name. */
   readonly flag: string;
   readonly short?: string;
   /** Flags with the same meaning. They have no variable. */
@@ -83,7 +84,9 @@ const text = last((value) => {
   return value;
 });
 
-const switched = { read: last(boolean) };
+const optionalText = { read: text, otherwise: undefined };
+const switched = { read: last(boolean), otherwise: false };
+const credential = { read: last(secret), otherwise: undefined, isSecret: true };
 const credentialNote = "visible in the process list and shell history, unlike the variable";
 
 /** The versions that the client speaks. */
@@ -97,26 +100,21 @@ const version = last((value) => {
   return parsed;
 });
 
-/** All settings, in the order of the help. */
-export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
+/** All settings without their flags, in the order of the help. */
+const rows: { readonly [N in SettingName]: Omit<Setting<Values[N]>, "flag"> } = {
   agentCard: {
-    flag: "--agent-card",
     short: "-a",
     placeholder: "<ref>",
-    read: text,
-    otherwise: undefined,
+    ...optionalText,
     help: "the agent: a name of the address book, a host, the URL of its card, or a file",
   },
   endpoint: {
-    flag: "--endpoint",
     short: "-e",
     placeholder: "<url>",
-    read: text,
-    otherwise: undefined,
+    ...optionalText,
     help: "URL of an interface, called without reading a card; needs one --transport",
   },
   transport: {
-    flag: "--transport",
     placeholder: "<binding>",
     separator: ",",
     read: (texts) => texts.map(binding),
@@ -126,15 +124,12 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
     help: "preferred transport: jsonrpc, rest, grpc or connect; several in order of preference",
   },
   tenant: {
-    flag: "--tenant",
     placeholder: "<id>",
-    read: text,
-    otherwise: undefined,
+    ...optionalText,
     shown: "that of the interface",
     help: "only interfaces of this tenant; with --endpoint the tenant to name",
   },
   a2aVersion: {
-    flag: "--a2a-version",
     placeholder: "<version>",
     read: version,
     values: versions,
@@ -143,7 +138,6 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
     help: `version of the protocol: ${versions.join(", ")}`,
   },
   output: {
-    flag: "--output",
     short: "-o",
     placeholder: "<form>",
     read: last(oneOf(...outputForms)),
@@ -152,21 +146,16 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
     help: "text, json (one document) or jsonl (an object in each line)",
   },
   stream: {
-    flag: "--stream",
     ...switched,
-    otherwise: false,
     isFlagOnly: true,
     help: "print events as they come; with json, one in each line",
   },
   async: {
-    flag: "--async",
     aliases: ["--return-immediately", "--no-wait"],
     ...switched,
-    otherwise: false,
     help: "do not wait: print the ids of the task at once",
   },
   wait: {
-    flag: "--wait",
     aliases: ["--watch"],
     ...switched,
     otherwise: undefined,
@@ -174,7 +163,6 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
     help: "wait until the task is finished or needs an answer",
   },
   pollInterval: {
-    flag: "--poll-interval",
     aliases: ["--polling-interval"],
     placeholder: "<duration>",
     read: last(interval),
@@ -183,7 +171,6 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
     help: "delay between polls and between attempts to reconnect",
   },
   timeout: {
-    flag: "--timeout",
     placeholder: "<duration>",
     read: last(duration),
     otherwise: 300_000,
@@ -191,21 +178,16 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
     help: "limit of a wait, or of the silence of a stream; 0 for none",
   },
   taskId: {
-    flag: "--task-id",
     placeholder: "<id>",
-    read: text,
-    otherwise: undefined,
+    ...optionalText,
     help: "send: continue this task",
   },
   contextId: {
-    flag: "--context-id",
     placeholder: "<id>",
-    read: text,
-    otherwise: undefined,
+    ...optionalText,
     help: "send: begin a task in this context; task list: only its tasks",
   },
   metadata: {
-    flag: "--metadata",
     placeholder: "<json>",
     separator: "",
     read: (texts) => Object.assign({}, ...texts.map(jsonObject)),
@@ -213,7 +195,6 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
     help: "metadata of the request, as a JSON object; several are merged",
   },
   svcParam: {
-    flag: "--svc-param",
     placeholder: "<name:value>",
     separator: "\n",
     read: (texts) => texts.map(parameter),
@@ -222,75 +203,59 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
     help: "service parameter: an HTTP header or gRPC metadata; may be repeated",
   },
   bearer: {
-    flag: "--bearer",
     placeholder: "<token>",
-    read: last(secret),
-    otherwise: undefined,
-    isSecret: true,
+    ...credential,
     help: `bearer token; ${credentialNote}`,
   },
   apiKey: {
-    flag: "--api-key",
     placeholder: "<key>",
-    read: last(secret),
-    otherwise: undefined,
-    isSecret: true,
+    ...credential,
     help: `API key, sent where the card says; ${credentialNote}`,
   },
   auth: {
-    flag: "--auth",
     placeholder: "<scheme credentials>",
-    read: last(secret),
-    otherwise: undefined,
-    isSecret: true,
+    ...credential,
     help: `value of the Authorization header; ${credentialNote}`,
   },
   cert: {
-    flag: "--cert",
     placeholder: "<file>",
-    read: text,
-    otherwise: undefined,
+    ...optionalText,
     help: "certificate of the client in PEM, for agents that require mutual TLS",
   },
   certKey: {
-    flag: "--cert-key",
     placeholder: "<file>",
-    read: text,
-    otherwise: undefined,
+    ...optionalText,
     help: "private key of --cert in PEM",
   },
   ca: {
-    flag: "--ca",
     placeholder: "<file>",
-    read: text,
-    otherwise: undefined,
+    ...optionalText,
     shown: "those of Node.js",
     help: "certificate authorities to trust, in PEM",
   },
-  insecure: { flag: "--insecure", ...switched, otherwise: false, help: "do not verify certificates (dangerous)" },
+  insecure: { ...switched, help: "do not verify certificates (dangerous)" },
   config: {
-    flag: "--config",
     placeholder: "<file>",
-    read: text,
-    otherwise: undefined,
+    ...optionalText,
     shown: "the nearest .env",
     isFlagOnly: true,
     help: "file of settings to read instead of the nearest .env",
   },
   verbose: {
-    flag: "--verbose",
     short: "-v",
     ...switched,
-    otherwise: false,
     help: "text: also show history, metadata and the message that is sent",
   },
   debug: {
-    flag: "--debug",
     ...switched,
-    otherwise: false,
     help: "report on stderr what is exchanged, without credentials",
   },
 };
+
+/** All settings, in the order of the help. */
+export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = Object.fromEntries(
+  Object.entries(rows).map(([name, row]) => [name, { flag: flagOf(name), ...row }]),
+) as never;
 
 /** The settings with their names. */
 export const settingRows: readonly (readonly [SettingName, Setting<unknown>])[] = Object.entries(settings) as [

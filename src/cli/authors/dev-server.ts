@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
+import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { ConfigurationError } from "../../card/faults.js";
 import { quoted } from "../../page/command.js";
 import type { Server } from "../../server/create-server.js";
@@ -6,10 +9,8 @@ import { StoreError } from "../../store/task-store.js";
 import type { Given } from "../flags.js";
 import type { Io } from "../io.js";
 import { serve } from "../serve-command.js";
-import { cardAdvice } from "./card-advice.js";
 import { DevLog } from "./dev-log.js";
 import { CHILD_VARIABLE, type FromServer, GRACE_MS } from "./dev-messages.js";
-import { ownCommand } from "./own-command.js";
 
 /** Serves a module for `parley dev`, whose process started this one and is told about the state. */
 export async function serveForDev(io: Io, path: string, given: Given): Promise<void> {
@@ -66,4 +67,28 @@ Try it in another terminal, or open the address in a browser:
 Files are watched. Ctrl-C ends the server.
 
 `;
+}
+
+/** Returns what a valid card could say better, a sentence each. Clients choose agents by these fields. */
+function cardAdvice({ description, skills }: AgentCard): readonly string[] {
+  const silent = skills.filter(({ examples }) => examples.length === 0).map(({ id }) => id);
+  const untagged = skills.filter(({ tags }) => tags.length === 0).map(({ id }) => id);
+  return [
+    ...(description.trim() === "" ? ["description is empty"] : []),
+    ...(skills.length === 0 ? ["skills is empty: clients cannot tell what the agent does"] : []),
+    ...(silent.length > 0 ? [`no examples in the skills ${silent.join(", ")}: people see them as first messages`] : []),
+    ...(untagged.length > 0 ? [`no tags in the skills ${untagged.join(", ")}: registries search by them`] : []),
+  ];
+}
+
+/** Returns the words that start this program from the current directory: `npx` would install another package. */
+function ownCommand({ cwd, program }: Pick<Io, "cwd" | "program">, main: string = process.argv[1] ?? ""): string {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, "node_modules", ".bin", program))) return `npx ${program}`;
+    if (dirname(folder) === folder) break;
+  }
+  if (basename(main) !== "main.js") return program;
+  const near = relative(cwd, main);
+  const path = near.startsWith("..") ? main : near;
+  return `node ${/^[\w./-]+$/.test(path) ? path : quoted(path)}`;
 }

@@ -5,6 +5,7 @@ import { chooseCredentials } from "../../../client/credentials/choose.js";
 import { headerForm } from "../../../client/credentials/secret.js";
 import { hostOf } from "../../../client/hosts.js";
 import { isLoopback, parseUrl } from "../../../core/net.js";
+import { given } from "../../../core/options.js";
 import { hasTerminal } from "../../io.js";
 import { type AgentInterfaces, findAgent, warnOf } from "../agent.js";
 import type { Context, Run } from "../context.js";
@@ -12,10 +13,10 @@ import { Failure, usage } from "../errors.js";
 import { oneOf } from "../kinds.js";
 import { ownOption } from "../own-options.js";
 import { loginCommand } from "../resume.js";
+import { printLogin } from "./logins.js";
 import { oauthOptions } from "./oauth-options.js";
 import { type Plan, planOf } from "./plan.js";
 import { askSecret, secretFromStdin } from "./prompt.js";
-import { printLogin } from "./shown.js";
 import { type Flow, flows, type Login, LoginStore } from "./store.js";
 
 /** `auth login`: gets a credential for an agent, and stores it. */
@@ -101,7 +102,7 @@ async function loginOf(
   options: LoginOptions,
 ): Promise<Login> {
   const { scheme, flow, declared, issuedBy } = plan;
-  const login = { agent, scheme, flow, origins, ...(issuedBy !== undefined && { issuedBy }) };
+  const login = { agent, scheme, flow, origins, ...given({ issuedBy }) };
   if (declared === undefined || flow === "bearer" || flow === "api-key" || flow === "basic") {
     return { ...login, secret: await typedSecret(context, agent, plan, options) };
   }
@@ -141,16 +142,12 @@ async function asked(context: Context, login: Pick<Login, "agent" | "flow">, { i
   }
   const clientSecret = await clientSecretOf(context, login.flow, clientId);
   context.out.redactor.add(clientSecret);
-  const [scopes, resource, audience] = [context.own("scope"), context.own("resource"), context.own("audience")];
-  return {
-    agent: login.agent,
-    clientId,
-    ...(clientSecret !== undefined && { clientSecret }),
-    ...(issuer !== undefined && { issuer }),
-    scopes: scopes.flatMap((each) => each.split(/[\s,]+/)).filter((each) => each !== ""),
-    ...(resource.length > 0 && { resource: resource.at(-1) ?? "" }),
-    ...(audience.length > 0 && { audience: audience.at(-1) ?? "" }),
-  };
+  const scopes = context
+    .own("scope")
+    .flatMap((each) => each.split(/[\s,]+/))
+    .filter((each) => each !== "");
+  const [resource, audience] = [context.own("resource").at(-1), context.own("audience").at(-1)];
+  return { agent: login.agent, clientId, scopes, ...given({ clientSecret, issuer, resource, audience }) };
 }
 
 async function clientSecretOf(context: Context, flow: Flow, clientId: string): Promise<string | undefined> {

@@ -1,6 +1,7 @@
 import type { SecurityScheme } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { OAuthOptions } from "../../../client/oauth/options.js";
 import { isLoopback } from "../../../core/net.js";
+import { given } from "../../../core/options.js";
 import type { Login } from "./store.js";
 
 /** Parts of a login that a token is fetched with. */
@@ -13,11 +14,7 @@ export function oauthOptions(
 ): OAuthOptions {
   return {
     clientId,
-    ...(clientSecret !== undefined && { clientSecret }),
-    ...(issuer !== undefined && { issuer }),
-    ...(scopes !== undefined && { scopes }),
-    ...(resource !== undefined && { resource }),
-    ...(audience !== undefined && { audience }),
+    ...given({ clientSecret, issuer, scopes, resource, audience }),
     // A card of another machine cannot send requests to services of this one.
     allowLocalIssuer: isLoopback(agent) || (issuer !== undefined && isLoopback(issuer)),
     ...more,

@@ -139,5 +139,5 @@ function withoutOtherFlow(declared: SecurityScheme, flow: Flow): SecurityScheme 
 
 /** Returns the failure of a login that the issuer or the user refused. */
 export function loginFailure(message: string, hint: string | null, cause?: unknown): Failure {
-  return new Failure("A2ACLI_ERR_AUTH_FAILED", message, { hint, ...(cause !== undefined && { cause }) });
+  return new Failure("A2ACLI_ERR_AUTH_FAILED", message, { hint, cause });
 }

@@ -3,16 +3,16 @@ import { MessageSchema, Role, SendMessageRequestSchema } from "../../../../gen/l
 import { webUrl } from "../../../client/hosts.js";
 import { newId } from "../../../core/ids.js";
 import { isLoopback, withoutSecrets } from "../../../core/net.js";
+import { given } from "../../../core/options.js";
 import { PROTOCOL_VERSION } from "../../../version/v1.js";
 import { type Agent, connectAgent } from "../agent.js";
 import type { Context, Run } from "../context.js";
 import { Failure, usage } from "../errors.js";
-import { earlierReport } from "./compare.js";
 import { measure } from "./measure.js";
 import { type BenchOptions, benchOptions } from "./options.js";
 import { outcomesOf } from "./outcome.js";
 import { Recorder } from "./replay.js";
-import { type Report, reportText } from "./report.js";
+import { earlierReport, type Report, reportText } from "./report.js";
 
 const DEFAULT_TEXT = "Hello";
 
@@ -81,7 +81,7 @@ async function firstCall(
     role: Role.USER,
     parts: [{ content: { case: "text", value: text } }],
   });
-  const request = create(SendMessageRequestSchema, { message, ...(metadata !== undefined && { metadata }) });
+  const request = create(SendMessageRequestSchema, { message, ...given({ metadata }) });
   context.startBudget();
   if (operation === "stream") {
     for await (const _ of client.sendStreamingMessage(request, { signal })) context.touch();

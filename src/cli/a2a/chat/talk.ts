@@ -1,8 +1,10 @@
+import { writeFile } from "node:fs/promises";
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { type Part, PartSchema, StreamResponseSchema, TaskState } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AClient } from "../../../client/client.js";
 import type { Conversation } from "../../../client/follow/conversation.js";
 import { answerOf } from "../../../client/follow/update.js";
+import { given } from "../../../core/options.js";
 import type { Update } from "../../../task/answer.js";
 import type { MessageInput } from "../../../task/message-input.js";
 import { isInterrupted, isTerminal } from "../../../task/state.js";
@@ -12,7 +14,6 @@ import { saveFiles } from "../files/save.js";
 import { jsonOf } from "../output.js";
 import { partText, singleLine, terminalText } from "../text.js";
 import { type Form, formIn } from "./form.js";
-import { TalkRecord } from "./record.js";
 
 /** Where a talk is shown: a terminal or plain text. */
 export interface View {
@@ -180,7 +181,7 @@ export class Talk {
   /** Answers the form that waits. @param values undefined to decline */
   async answerForm(values: JsonObject | undefined, signal: AbortSignal): Promise<void> {
     const id = this.#form?.id;
-    const data: JsonValue = values ?? { type: "form", ...(id !== undefined && { id }), declined: true };
+    const data: JsonValue = values ?? { type: "form", ...given({ id }), declined: true };
     const part = { data, ...(id !== undefined && { metadata: { form: id } }) };
     await this.say([part], values === undefined ? "(declined)" : JSON.stringify(values), signal);
   }
@@ -255,4 +256,39 @@ function filePartsOf(files: Update["files"]): Part[] {
       content: bytes === undefined ? { case: "url", value: url ?? "" } : { case: "raw", value: bytes },
     }),
   );
+}
+
+/** Most characters of a talk that are kept. */
+const MAX_SAVED = 64 * 1024 * 1024;
+
+/** One side's text, up to that of the other one. */
+interface Entry {
+  readonly from: "user" | "agent";
+  text: string;
+  readonly contextId: string | undefined;
+  readonly taskId: string | undefined;
+}
+
+/** What was said in a talk. */
+class TalkRecord {
+  readonly #entries: Entry[] = [];
+  #size = 0;
+
+  /** Adds a text. The agent's texts in a row are one entry, with the ids of the first. */
+  add(from: Entry["from"], text: string, ids: Pick<Entry, "contextId" | "taskId">): void {
+    if (this.#size > MAX_SAVED) return;
+    this.#size += text.length;
+    const last = this.#entries.at(-1);
+    if (from === "agent" && last?.from === "agent") last.text += text;
+    else this.#entries.push({ from, text, ...ids });
+  }
+
+  /** Writes the talk to a new file: JSON lines if its name ends with `.jsonl`, otherwise Markdown. */
+  async save(path: string): Promise<void> {
+    const names = { user: "You", agent: "Agent" };
+    const lines = /\.jsonl$/i.test(path)
+      ? this.#entries.map((entry) => `${JSON.stringify(entry)}\n`)
+      : this.#entries.map(({ from, text }) => `**${names[from]}:** ${text.trimEnd()}\n\n`);
+    await writeFile(path, lines.join(""), { flag: "wx" });
+  }
 }

@@ -7,9 +7,7 @@ import { olderVersions } from "../../../version/client-versions.js";
 import { interfacesOf } from "../agent.js";
 import type { Context, Run } from "../context.js";
 import { field } from "../text.js";
-import { cardFound } from "./card.js";
-import { examined } from "./interface.js";
-import { redacted } from "./redacted.js";
+import { cardFound, examined, redacted } from "./interface.js";
 
 /** `conformance`: checks an agent's card and interfaces against the requirements of the specification. */
 export const run: Run = async (context, [ref]) => {

@@ -12,11 +12,8 @@ import type { Context, Run } from "../context.js";
 import { field } from "../text.js";
 import { tlsOf } from "../tls.js";
 import { alikeRule, compared, type Shown, shownBy } from "./alike.js";
-import { candidateOf, whyUncalled } from "./candidate.js";
-import { cardFound } from "./card.js";
 import { judged, secureOrigins, shakeHands, trustRule } from "./certificates.js";
-import { examined } from "./interface.js";
-import { redacted } from "./redacted.js";
+import { candidateOf, cardFound, examined, redacted, whyUncalled } from "./interface.js";
 
 /** `doctor`: examines an agent and reports faults with their remedies. */
 export const run: Run = async (context, [ref]) => {

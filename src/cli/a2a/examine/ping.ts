@@ -9,9 +9,7 @@ import { Failure } from "../errors.js";
 import { duration, wholeNumber } from "../kinds.js";
 import { ownOption } from "../own-options.js";
 import { field } from "../text.js";
-import { candidateOf, whyUncalled } from "./candidate.js";
-import { cardFound } from "./card.js";
-import { probing } from "./interface.js";
+import { candidateOf, cardFound, probing, whyUncalled } from "./interface.js";
 
 const MAX_COUNT = 1_000;
 

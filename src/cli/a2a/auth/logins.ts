@@ -1,6 +1,43 @@
-import type { Context } from "../context.js";
+import { agentOrigin } from "../agent.js";
+import type { Context, Run } from "../context.js";
+import { usage } from "../errors.js";
 import { field } from "../text.js";
-import { type Login, validityOf } from "./store.js";
+import { type Login, LoginStore, validityOf } from "./store.js";
+
+/** `auth status`: prints the stored logins. Nothing is called. */
+export const status: Run = async (context) => {
+  const { out, settings: values } = context;
+  const logins = await selected(context, new LoginStore(context));
+  printLogins(context, logins);
+  if (logins.length === 0) out.note("note: no login is stored");
+  const { bearer, apiKey, auth } = values;
+  for (const [name, value] of Object.entries({ bearer, "api-key": apiKey, auth })) {
+    if (value !== undefined) out.note(`note: the setting ${name} has a value, which comes before stored logins`);
+  }
+};
+
+/** Returns the logins that `--agent-card`, `--endpoint` and `--scheme` name; all without them. */
+async function selected(context: Context, store: LoginStore): Promise<readonly Login[]> {
+  const isNamed = context.isFlag("agentCard") || context.isFlag("endpoint");
+  const agent = isNamed ? await agentOrigin(context) : undefined;
+  const scheme = context.own("scheme").at(-1);
+  return store
+    .all()
+    .filter((login) => agent === undefined || login.agent === agent)
+    .filter((login) => scheme === undefined || login.scheme === scheme);
+}
+
+/** `auth logout`: removes stored logins. Nothing is called, so tokens stay valid at their issuer until they expire. */
+export const logout: Run = async (context) => {
+  const isNamed = context.isFlag("agentCard") || context.isFlag("endpoint");
+  const isAll = context.own("all").length > 0;
+  if (isNamed === isAll) throw usage("name the agent (--agent-card), or remove all logins (--all)");
+  const store = new LoginStore(context);
+  const gone = await selected(context, store);
+  if (gone.length > 0) await store.remove(gone);
+  printLogins(context, gone);
+  context.out.note(`note: ${gone.length === 1 ? "1 login was" : `${gone.length} logins were`} removed`);
+};
 
 /** A login as programs read it. It has no secret. */
 interface ShownLogin {
@@ -16,7 +53,7 @@ interface ShownLogin {
 }
 
 /** Returns the public facts of a login. */
-export function shownLogin(login: Login): ShownLogin {
+function shownLogin(login: Login): ShownLogin {
   const { agent, scheme, flow, clientId, issuedBy, origins } = login;
   const { issuer = issuedBy } = login;
   const { expiresAt = 0, isRenewed } = validityOf(login);
@@ -46,7 +83,7 @@ export function printLogin({ out }: Context, login: Login): void {
 }
 
 /** Prints logins. */
-export function printLogins({ out }: Context, logins: readonly Login[]): void {
+function printLogins({ out }: Context, logins: readonly Login[]): void {
   const all = logins.map(shownLogin);
   if (out.mode.isJson) return out.json(all);
   for (const { agent, scheme, flow, clientId, issuer, interfaces, expiresAt, state } of all) {

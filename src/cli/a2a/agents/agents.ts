@@ -2,13 +2,58 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { messageIn } from "../../../core/members.js";
 import type { Io } from "../../io.js";
+import { referenceOf } from "../agent.js";
 import { withFileLock } from "../auth/file-lock.js";
+import type { Context, Run } from "../context.js";
 import { Failure, usage } from "../errors.js";
 import { replaceFile } from "../replace-file.js";
+import { field } from "../text.js";
 import { bookFile, bookLines, isAgentName, MAX_BOOK_BYTES, type NamedAgent, namedAgent } from "./names.js";
 
+/** `agents add`: names an agent. Nothing is called. A file is stored with its whole path, a host as a URL. */
+export const add: Run = async (context, [name = "", ref = ""]) => {
+  const book = new AgentBook(context.io);
+  const reference = await referenceOf(ref, context, "the agent");
+  const agent = "file" in reference ? reference.file : reference.url.href;
+  if (/[\r\n]/.test(agent)) throw usage("the agent: a path in the address book is one line");
+  await book.add({ name, agent }, context.own("force").length > 0);
+  printAgent(context, { name, agent });
+};
+
+/** `agents list`: prints the address book. */
+export const list: Run = async ({ io, out }) => {
+  const all = new AgentBook(io).all();
+  if (out.mode.isJson) return out.json(all);
+  for (const { name, agent } of all) out.text(`${field("Name", name)}${field("Agent", agent)}\n`);
+  if (all.length === 0) out.note("note: the address book is empty");
+};
+
+/** `agents show`: prints an agent of the address book. Nothing is called. */
+export const show: Run = async (context, [name = ""]) => printAgent(context, new AgentBook(context.io).get(name));
+
+/** `agents remove`: removes an agent from the address book. Its logins stay stored. */
+export const remove: Run = async (context, [name = ""]) => {
+  const book = new AgentBook(context.io);
+  const gone = book.get(name);
+  await book.remove(name);
+  printAgent(context, gone);
+};
+
+/** `agents rename`: gives an agent of the address book another name. */
+export const rename: Run = async (context, [name = "", next = ""]) => {
+  const book = new AgentBook(context.io);
+  await book.rename(name, next);
+  printAgent(context, book.get(next));
+};
+
+/** Prints an agent of the address book. */
+function printAgent({ out }: Context, { name, agent }: NamedAgent): void {
+  if (out.mode.isJson) return out.json({ name, agent });
+  out.text(field("Name", name) + field("Agent", agent));
+}
+
 /** The address book of the user. A change keeps the lines that it does not concern, comments too. */
-export class AgentBook {
+class AgentBook {
   readonly path: string;
 
   /** @throws Failure without a home directory */
