@@ -9,7 +9,7 @@ import { useAgent, useLoginRevision } from "./client.js";
 import { DeviceSignIn } from "./device-sign-in.js";
 import { FieldsForm } from "./fields-form.js";
 import { type OAuthFlow, type OAuthLogin, tokensOf } from "./logins.js";
-import { keepScheme, OwnToken, type SchemeProps } from "./scheme-card.js";
+import { keepScheme, OwnToken, type SchemeProps } from "./scheme-secret.js";
 
 /** Ways to log in by a token: the flows, and a token that a person has. */
 type Way = OAuthFlow | "own";

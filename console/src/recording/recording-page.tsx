@@ -12,20 +12,9 @@ import { Button, Empty, Note, PageHead, Skeleton, css as ui } from "../ui/parts.
 import { useDrop } from "../ui/use-drop.js";
 import { ExchangeDialog } from "./exchange-dialog.js";
 import css from "./recording.module.css";
+import type { RecordingSearch } from "./recording-search.js";
 import { RecordingView } from "./recording-view.js";
 import { useFile, useTalk } from "./source.js";
-
-/** The state of the page, which is in its address. The recording itself never is. */
-export interface RecordingSearch {
-  /** A conversation of this browser; undefined for the recording of a file. */
-  readonly conversation?: string | undefined;
-  readonly agent?: string | undefined;
-  readonly speech?: string | undefined;
-  /** `shape` to compare the shape alone. */
-  readonly compare?: string | undefined;
-  /** Id of the exchange that is shown. */
-  readonly exchange?: number | undefined;
-}
 
 /** Replays the recording of a file or a conversation. */
 export default function Page(): ReactNode {

@@ -6,7 +6,7 @@ import { recordingWords } from "../texts/recording.js";
 import { ErrorNote } from "../ui/error.js";
 import { Facts, Note, Time, css as ui } from "../ui/parts.js";
 import css from "./recording.module.css";
-import type { RecordingSearch } from "./recording-page.js";
+import type { RecordingSearch } from "./recording-search.js";
 import type { Opened } from "./source.js";
 import { TargetForm } from "./target-form.js";
 import { TurnItem } from "./turn-item.js";

@@ -8,7 +8,7 @@ import { recordingWords } from "../texts/recording.js";
 import { ErrorNote } from "../ui/error.js";
 import { Button, classes, css as ui } from "../ui/parts.js";
 import css from "./recording.module.css";
-import type { RecordingSearch } from "./recording-page.js";
+import type { RecordingSearch } from "./recording-search.js";
 import type { Comparison, Target } from "./use-replay.js";
 
 interface FormProps {

@@ -7,7 +7,7 @@ import { Button, classes, css as ui } from "../ui/parts.js";
 import { speechOf } from "./connection.js";
 import { nameOf } from "./speech.js";
 import css from "./talk.module.css";
-import type { TalkSearch } from "./talk-page.js";
+import type { TalkSearch } from "./talk-search.js";
 import type { TalkStore } from "./talk-store.js";
 import type { TalkView } from "./talk-view.js";
 

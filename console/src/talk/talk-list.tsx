@@ -6,7 +6,7 @@ import { Confirm } from "../ui/dialog.js";
 import { Badge, Button, classes, Time, css as ui } from "../ui/parts.js";
 import type { KeptTalk } from "./kept.js";
 import css from "./talk.module.css";
-import type { TalkSearch } from "./talk-page.js";
+import type { TalkSearch } from "./talk-search.js";
 import type { TalkStore } from "./talk-store.js";
 import { talks } from "./talks.js";
 

@@ -10,19 +10,9 @@ import { classes, Empty, Skeleton, css as ui } from "../ui/parts.js";
 import css from "./talk.module.css";
 import { TalkList } from "./talk-list.js";
 import { TalkPanel } from "./talk-panel.js";
+import type { TalkSearch } from "./talk-search.js";
 import type { TalkStore } from "./talk-store.js";
 import { talks } from "./talks.js";
-
-/** The state of the page, which is in its address. */
-export interface TalkSearch {
-  readonly agent?: string | undefined;
-  readonly conversation?: string | undefined;
-  readonly beside?: string | undefined;
-  readonly task?: string | undefined;
-  readonly panel?: string | undefined;
-  /** The text of the next message at first. */
-  readonly text?: string | undefined;
-}
 
 /** Conversations with agents: a list, one of them, and another one beside it where there is room. */
 export default function Page(): ReactNode {

@@ -12,7 +12,7 @@ import { DropZone, useAttachments } from "./attachments.js";
 import { Composer } from "./composer.js";
 import { PanelHead } from "./panel-head.js";
 import css from "./talk.module.css";
-import type { TalkSearch } from "./talk-page.js";
+import type { TalkSearch } from "./talk-search.js";
 import type { TalkStore } from "./talk-store.js";
 import type { Block, TalkView } from "./talk-view.js";
 import { TaskBlock } from "./task-block.js";
