@@ -6,6 +6,7 @@ import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { Receiver, refuse } from "../push/receiver.js";
 import { temporaryFile } from "../store/sqlite/files.js";
 import { seriesIn, sumOf } from "../telemetry/read.js";
+import { pagesOf } from "./task-world.js";
 import { bearer, openWorld, tokens, type World } from "./world.js";
 
 let world: World | undefined;
@@ -53,6 +54,29 @@ describe("the server's state", () => {
     const listed = (await ask("/v1/executions")).json as { executions: { running: boolean; since: string }[] };
     expect(listed.executions).toMatchObject([{ running: true, task: { state: "TASK_STATE_WORKING" } }]);
     expect(Date.parse(listed.executions[0]?.since ?? "")).toBeLessThanOrEqual(Date.now());
+  });
+
+  it("has the start of the process and the number of tasks that wait for a person", async () => {
+    world = await openWorld();
+    for (const text of ["ask server-ask", "auth server-auth", "wait server-wait", "echo"]) await send(text);
+    const server = async (): Promise<Record<string, string>> => (await ask("/v1/server")).json;
+    await expect.poll(server).toMatchObject({ interrupted: "2" });
+    expect(Date.parse((await server()).started ?? "")).toBe(Math.round(performance.timeOrigin));
+  });
+
+  it("lists executions on pages, by the ids of their tasks", async () => {
+    world = await openWorld();
+    for (const text of ["one", "two", "three"]) await send(`wait server-${text}`);
+    type Listed = { executions?: { task: { taskId: string } }[]; nextPageToken?: string };
+    const read = async ({ pageSize, pageToken }: { pageSize: number; pageToken: string }) => {
+      const path = `/v1/executions?pageSize=${pageSize}&pageToken=${pageToken}`;
+      const { executions = [], nextPageToken = "" }: Listed = (await ask(path)).json;
+      return { items: executions.map(({ task }) => task.taskId), nextPageToken };
+    };
+    const { items, nextPageToken } = await read({ pageSize: 3, pageToken: "" });
+    expect([items.length, nextPageToken]).toEqual([3, ""]);
+    expect(items).toEqual(items.toSorted());
+    expect(await pagesOf(read)).toEqual(items);
   });
 
   it("counts streams, executions that wait and dead deliveries, and names releases and the size of the store", async () => {

@@ -130,3 +130,25 @@ async function send(server: Server, owner: string, text: string, more: Record<st
   if (body.task?.id === undefined) throw new Error(JSON.stringify(body));
   return body.task.id;
 }
+
+/** A page of a list. */
+interface Page<T> {
+  readonly items: readonly T[];
+  readonly nextPageToken: string;
+}
+
+/** Reads a list in pages of one item. Fails if a page before the last one has none, or if the pages do not end. */
+export async function pagesOf<T>(
+  read: (page: { readonly pageSize: number; readonly pageToken: string }) => Promise<Page<T>>,
+): Promise<T[]> {
+  const all: T[] = [];
+  for (let pageToken = ""; ; ) {
+    const { items, nextPageToken } = await read({ pageSize: 1, pageToken });
+    if (items.length > 1 || (items.length === 0 && nextPageToken !== ""))
+      throw new Error(`A page has ${items.length} items.`);
+    all.push(...items);
+    if (nextPageToken === "") return all;
+    if (all.length > 1_000) throw new Error("The pages do not end.");
+    pageToken = nextPageToken;
+  }
+}

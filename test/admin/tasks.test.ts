@@ -1,4 +1,5 @@
 import { toJsonString } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -81,6 +82,28 @@ describe.each(cases)("the tasks of operators in $store over $binding", ({ store,
     expect((await admin.listEntries({ taskId, after: 4 })).entries.map(({ attempt }) => attempt)).toEqual([1, 1, 1]);
     expect(await codeOf(admin.getTask({ taskId: "nowhere" }))).toBe(Code.NotFound);
     expect(await codeOf(admin.listEntries({ taskId: "nowhere" }))).toBe(Code.NotFound);
+  });
+
+  it("reads the time of each entry, which is that of its event", async () => {
+    const times = async (taskId: string): Promise<number[]> =>
+      (await admin.listEntries({ taskId })).entries.map(({ entry }) => (entry?.time ? timestampMs(entry.time) : 0));
+    const began = Date.now();
+    const taskId = await world.send("alice", "ask when");
+    const asked = Date.now();
+    const before = await times(taskId);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const answered = Date.now();
+    await world.send("alice", "say now", { taskId });
+    const ended = Date.now();
+    const all = await times(taskId);
+    expect(all.slice(0, before.length)).toEqual(before);
+    const later = all.slice(before.length);
+    const order = [began, ...before, asked, answered, ...later, ended];
+    expect(order).toEqual(order.toSorted((one, other) => one - other));
+    expect([before.length, later.length].every((count) => count > 1)).toBe(true);
+    const { summary, task } = await admin.getTask({ taskId });
+    for (const time of [summary?.statusTime, task?.status?.timestamp])
+      expect(time === undefined ? 0 : timestampMs(time)).toBe(all.at(-1));
   });
 
   it("follows one until it has ended, with its steps and messages", async () => {

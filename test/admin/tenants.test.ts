@@ -6,7 +6,7 @@ import { apiKeyScheme } from "../../src/auth/index.js";
 import { createServer, type Server } from "../../src/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { Receiver } from "../push/receiver.js";
-import { clients, type Operator, stores } from "./task-world.js";
+import { clients, type Operator, pagesOf, stores } from "./task-world.js";
 import { operators } from "./world.js";
 
 /** Owners of several tenants, each with an agent of its own, with webhooks and conversations. */
@@ -127,5 +127,60 @@ describe.each(Object.entries(stores))("owners of several tenants in %s", (_, ope
       expect(await ids({ statusFrom: timestampFromMs(at) })).toEqual(from.toSorted());
     }
     expect(times.at(-1)?.at).toBeLessThan(times[0]?.at ?? 0);
+  });
+
+  it("are told apart by the filters of ListContexts", async () => {
+    const { aliceOne, aliceTwo, bobOne, anonymous } = made;
+    const ids = async (filters: Parameters<Operator["listContexts"]>[0]): Promise<string[]> =>
+      (await admin.listContexts(filters)).contexts.map(({ contextId }) => contextId);
+    const of = (...tasks: Made[]): string[] => tasks.map(({ contextId }) => contextId);
+    expect(await ids({})).toEqual(of(anonymous, bobOne, aliceTwo, aliceOne));
+    expect(await ids({ tenant: "one" })).toEqual(of(bobOne, aliceOne));
+    expect(await ids({ tenant: "two" })).toEqual(of(aliceTwo));
+    expect(await ids({ tenant: "one", owner: "alice" })).toEqual(of(aliceOne));
+    expect(await ids({ tenant: "" })).toEqual([]);
+  });
+
+  it("are told apart by the filters of FollowTasks", async () => {
+    const stop = new AbortController();
+    const filters = [{ tenant: "one" }, { tenant: "two" }, { tenant: "one", owner: "alice" }];
+    const told = filters.map(() => new Map<string, string>());
+    const following = filters.map(async (filter, at) => {
+      for await (const { task } of admin.followTasks(filter, { signal: stop.signal }))
+        told[at]?.set(task?.taskId ?? "", `${task?.tenant} ${task?.owner}`);
+    });
+    const sendAll = async (): Promise<void> => {
+      for (const [name, { tenant, owner }] of Object.entries(made))
+        made = { ...made, [name]: await send(tenant, owner) };
+    };
+    // The streams have begun when a change arrives.
+    while (told.some(({ size }) => size === 0)) await sendAll();
+    await sendAll();
+    // Changes come in their order, so those of the tasks before have been sent once these arrive.
+    await sendAll();
+    const last = [made.bobOne, made.aliceTwo, made.aliceOne];
+    await expect.poll(() => last.every(({ taskId }, at) => told[at]?.has(taskId))).toBe(true);
+    stop.abort();
+    await Promise.allSettled(following);
+    const owners = told.map((each) => [...new Set(each.values())].toSorted());
+    expect(owners).toEqual([["one alice", "one bob"], ["two alice"], ["one alice"]]);
+  });
+
+  it("are all on the pages of ListContexts and ListOwners, once each and in order", async () => {
+    const contexts = async (filters: object): Promise<string[]> =>
+      pagesOf(async (page) => {
+        const { contexts, nextPageToken } = await admin.listContexts({ ...filters, ...page });
+        return { items: contexts.map(({ contextId }) => contextId), nextPageToken };
+      });
+    const owners = async (filters: object): Promise<string[]> =>
+      pagesOf(async (page) => {
+        const { owners, nextPageToken } = await admin.listOwners({ ...filters, ...page });
+        return { items: owners.map(({ tenant, owner }) => `${tenant} ${owner}`), nextPageToken };
+      });
+    const { aliceOne, aliceTwo, bobOne, anonymous } = made;
+    expect(await contexts({})).toEqual([anonymous, bobOne, aliceTwo, aliceOne].map(({ contextId }) => contextId));
+    expect(await contexts({ tenant: "one" })).toEqual([bobOne, aliceOne].map(({ contextId }) => contextId));
+    expect(await owners({})).toEqual(["one alice", "one bob", "open ", "two alice"]);
+    expect(await owners({ tenant: "one" })).toEqual(["one alice", "one bob"]);
   });
 });
