@@ -62,7 +62,7 @@ export function apiPage(): string {
     for (const { name, file: from } of own) seen.set(`${from} ${name}`, entry);
     const rows = own.map((each) => [`\`${each.name}\``, each.kind, meaningOf(each)]);
     const table = own.length === 0 ? [] : [`${markdownTable(["Export", "Kind", "Meaning"], rows)}\n`];
-    return [`## ${entry}\n`, `${purposeOf(file)}\n`, ...table, ...shared].join("\n");
+    return [`## ${entry}\n`, wrapped(`${purposeOf(file)}\n`), ...table, ...shared].join("\n");
   });
   // A heading's anchor has no slashes.
   const contents = entries().map(([entry]) => `- [\`${entry}\`](#${entry.replaceAll("/", "")})`);

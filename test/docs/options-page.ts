@@ -12,10 +12,7 @@ const optionsIntro = `# Options
 
 ${generated}
 
-\`createServer\` and \`parley serve\` take these options. \`createA2A\` opens no port and takes all except
-${portOptions()}. These are the same
-options in code, on the command line and in the environment:
-
+${wrapped(`\`createServer\` and \`parley serve\` take these options. \`createA2A\` opens no port and takes all except ${portOptions()}. These are the same options in code, on the command line and in the environment:`)}
 \`\`\`js
 // agent.js
 export const agent = { card, execute };
