@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Node, SourceFile } from "typescript/unstable/ast";
-import { isFunctionLikeDeclaration } from "typescript/unstable/ast/is";
+import { isAsExpression, isFunctionLikeDeclaration } from "typescript/unstable/ast/is";
 import { API } from "typescript/unstable/sync";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -16,6 +16,14 @@ const textOf = (file: string): string => readFileSync(join(root, file), "utf8");
 
 const MAX_FILE_LINES = 400;
 const MAX_FUNCTION_LINES = 60;
+const MAX_CASTS_PER_1000_LINES = 5;
+
+/** Turns of phrase that make a comment hard to read, and in how many comments of src/ they may stand. */
+const phrases: readonly (readonly [phrase: RegExp, most: number])[] = [
+  [/\bwhat (?:is|has)\b/, 40],
+  [/\b(?:who|nobody)\b/i, 20],
+  [/\bis no\b/, 20],
+];
 
 /** Places with a `Promise.race` of their own, and why no function of `core/async.ts` does instead. */
 const races: Readonly<Record<string, string>> = {
@@ -60,6 +68,26 @@ describe("the code of src/, contract/ and console/", () => {
     expect(sizes.filter(({ lines }) => lines > MAX_FUNCTION_LINES)).toEqual([]);
   });
 
+  it(`has at most ${MAX_CASTS_PER_1000_LINES} casts in 1,000 lines of src`, () => {
+    const sources = parsed.filter(({ fileName }) => relative(root, fileName).startsWith("src"));
+    const casts = sources.reduce((sum, file) => sum + castsIn(file), 0);
+    const lines = sources.reduce((sum, { text }) => sum + text.split("\n").length - 1, 0);
+    expect(casts).toBeGreaterThan(100);
+    expect((casts * 1_000) / lines).toBeLessThanOrEqual(MAX_CASTS_PER_1000_LINES);
+  });
+
+  it.each(phrases)("has %s in few comments", (phrase, most) => {
+    const comments = files
+      .filter((file) => file.startsWith("src"))
+      .flatMap((file) =>
+        textOf(file)
+          .split("\n")
+          .filter((line) => /^\s*(?:\/?\*|\/\/)/.test(line)),
+      );
+    expect(comments.length).toBeGreaterThan(10_000);
+    expect(comments.filter((line) => phrase.test(line)).length).toBeLessThan(most);
+  });
+
   it("races promises by core/async.ts, except in places with a reason", () => {
     const racing = files.filter((file) => textOf(file).includes("Promise.race("));
     expect(racing.sort()).toEqual(Object.keys(races).sort());
@@ -72,6 +100,17 @@ describe("the code of src/, contract/ and console/", () => {
     expect(naming.sort()).toEqual(Object.keys(numbers).sort());
   });
 });
+
+/** Number of casts in a file, without `as const`. */
+function castsIn(file: SourceFile): number {
+  let found = 0;
+  const visit = (node: Node): void => {
+    if (isAsExpression(node) && node.type.getText(file) !== "const") found++;
+    node.forEachChild(visit);
+  };
+  visit(file);
+  return found;
+}
 
 /** Where the functions of a file begin, and their number of lines with the signature. */
 function functionsIn(file: SourceFile): { readonly line: number; readonly lines: number }[] {
