@@ -254,6 +254,8 @@ function interop(): Tests {
   return {
     include: (only.length > 0 ? only : known).map((name) => `test/interop/${name}${end}`),
     globalSetup: ["test/interop/support/global-setup.ts"],
+    // Those that run beside each other in a file wait for tokens to run out.
+    maxConcurrency: 24,
     // Clients in other languages are installed before the first test of their file.
     hookTimeout: 600_000,
     testTimeout: 60_000 * patience,

@@ -5,7 +5,7 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type OAuth2SchemeOptions, oauth2Scheme, openIdConnectScheme } from "../../src/auth/index.js";
 import type { A2AClient } from "../../src/client/client.js";
 import type { Credential } from "../../src/client/credentials/credential.js";
-import { bindings } from "../../src/client/discovery/interfaces.js";
+import { type Binding, bindings } from "../../src/client/discovery/interfaces.js";
 import { connect } from "../../src/client/index.js";
 import {
   authorizationCode,
@@ -29,7 +29,15 @@ import { AUDIENCE, OidcIssuer, PlainBrowser, type RegisteredClient } from "./sup
 const pair = await generateKeyPair("ES256", { extractable: true });
 const machine = { redirect_uris: [], response_types: [], grant_types: ["client_credentials"] };
 const person = { grant_types: ["authorization_code", "refresh_token"], token_endpoint_auth_method: "none" };
+/** Clients whose tokens last for seconds, one for each test, so that these tests run beside each other. */
+const shortLived = Array.from({ length: 50 }, (_, at) => `short-${at}`);
 const registered: readonly RegisteredClient[] = [
+  ...shortLived.map((id) => ({
+    ...machine,
+    client_id: id,
+    client_secret: `secret of ${id}`,
+    token_endpoint_auth_method: "client_secret_post",
+  })),
   {
     ...machine,
     client_id: "by-basic",
@@ -60,11 +68,11 @@ const registered: readonly RegisteredClient[] = [
   },
 ];
 
-/** Tasks of the agent `long` go on until they are told to end. */
+/** Tasks of the agent `long` go on until they are told to end, by the text of their message. */
 const ends = new Map<string, () => void>();
-const long: Agent["execute"] = async function* ({ taskId }) {
+const long: Agent["execute"] = async function* ({ text }) {
   yield working();
-  await new Promise<void>((resolve) => ends.set(taskId, resolve));
+  await new Promise<void>((resolve) => ends.set(text, resolve));
   yield completed();
 };
 
@@ -80,10 +88,6 @@ const counting: Agent["execute"] = async function* () {
 let issuer: OidcIssuer;
 let world: SecuredWorld;
 const url = (): string => world.address.url;
-
-afterEach(() => {
-  issuer.tokenSeconds = 600;
-});
 
 beforeAll(async () => {
   issuer = await OidcIssuer.start(registered);
@@ -242,21 +246,6 @@ describe("authorizationCode()", () => {
     expect(failure).toMatchObject({ reason: "UNAUTHENTICATED", metadata: { issuerError: "invalid_grant" } });
     expect(inspect(failure, { depth: 20, showHidden: true })).not.toContain(code);
   });
-
-  it("renews tokens by refresh tokens, which change each time, also when several processes share the store", async () => {
-    issuer.tokenSeconds = 6;
-    const { make, back, tokens } = await signedIn("code", { limits: { refusalMs: 0 } });
-    const [one, other] = [make(), make()];
-    await one.finish(back);
-    expect((await ask("rest", "code", other)).owner).toBe("page alice");
-    const seen = new Set<string>();
-    while (seen.size < 4) {
-      const replies = await Promise.all([one, other, one, other].map((each) => ask("rest", "code", each)));
-      expect(replies.map(({ owner }) => owner)).toEqual(Array(4).fill("page alice"));
-      for (const text of tokens.values()) seen.add(JSON.parse(text).refreshToken);
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
-  });
 });
 
 describe("deviceCode()", () => {
@@ -316,23 +305,6 @@ describe("deviceCode()", () => {
 
 describe("tokens", () => {
   const fresh = (more: Partial<OAuthOptions> = {}) => clientCredentials({ ...secretOf("by-basic"), ...local, ...more });
-
-  it("are renewed ahead of their end, and no call is refused", async () => {
-    // Half of their life is left at a renewal: enough for a round of calls on a busy machine.
-    issuer.tokenSeconds = 6;
-    const credential = fresh();
-    const before = issuer.count("/token");
-    const begin = Date.now();
-    while (issuer.count("/token") - before < 4) {
-      const replies = await Promise.all(bindingNames.map((binding) => ask(binding, "machine", credential)));
-      expect(replies.map(({ owner, tries }) => [owner, tries])).toEqual(
-        bindingNames.map(() => ["by-basic by-basic", 1]),
-      );
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    // None was fetched before a third of its life was over.
-    expect(Date.now() - begin).toBeGreaterThan(6_000);
-  });
 
   it.each(bindingNames)(
     "that the server takes no more are fetched again, once for all calls, over %s",
@@ -412,45 +384,113 @@ describe("tokens", () => {
   });
 });
 
-describe.each(bindingNames)("tokens that run out over %s", (binding) => {
-  const fresh = () => clientCredentials({ ...secretOf("by-basic"), ...local });
+/* Most of these wait. Each has a client of its own, so that they do so beside each other. */
+describe("tokens that last for seconds", () => {
+  const opened: A2AClient[] = [];
+  afterAll(() => Promise.all(opened.map((client) => client.close())));
 
-  it("in the middle of a stream: its call is refused, and a new one goes on with a new token", async () => {
-    issuer.tokenSeconds = 4;
-    const credential = fresh();
-    const driver = world.drivers.get(binding) as Driver;
-    const call = { card: await cardAt(`${url()}/long`), url: url(), credentials: credential, http: overFetch(fetch) };
-    const stream = driver.stream(
-      "SendStreamingMessage",
-      { tenant: "long", ...say("long") } as never,
-      await showing(call).attempt(),
-    );
-    const first = (await stream.next()) as { message: { task: { id: string } } };
-    const { error } = await stream.rest();
-    expect(error?.reason).toBe("UNAUTHENTICATED");
-    issuer.tokenSeconds = 600;
-    const { id } = first.message.task;
-    const again = driver.stream("SubscribeToTask", { tenant: "long", id }, await showing(call).attempt());
-    expect(await again.next()).toMatchObject({ message: { task: { id } } });
-    ends.get(id)?.();
-    const { error: none, messages } = await again.rest();
-    expect([none, JSON.stringify(messages)]).toEqual([undefined, expect.stringContaining("TASK_STATE_COMPLETED")]);
+  const fresh = (seconds: number): { readonly id: string; readonly credential: Credential } => {
+    const id = shortLived.pop() ?? expect.fail("There are too few clients.");
+    issuer.secondsOf.set(id, seconds);
+    return { id, credential: clientCredentials({ ...secretOf(id), ...local, secretIn: "post" }) };
+  };
+
+  const clientOf = async (seconds: number, binding: Binding): Promise<{ id: string; client: A2AClient }> => {
+    const { id, credential: credentials } = fresh(seconds);
+    const client = await connect(`${url()}/counting`, { credentials, bindings: [binding] });
+    opened.push(client);
+    return { id, client };
+  };
+
+  it.concurrent("are renewed by refresh tokens, which change each time, also when several processes share the store", async () => {
+    issuer.secondsOf.set("page", 6);
+    const { make, back, tokens } = await signedIn("code", { limits: { refusalMs: 0 } });
+    const [one, other] = [make(), make()];
+    await one.finish(back);
+    expect((await ask("rest", "code", other)).owner).toBe("page alice");
+    const seen = new Set<string>();
+    while (seen.size < 4) {
+      const replies = await Promise.all([one, other, one, other].map((each) => ask("rest", "code", each)));
+      expect(replies.map(({ owner }) => owner)).toEqual(Array(4).fill("page alice"));
+      for (const text of tokens.values()) seen.add(JSON.parse(text).refreshToken);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
   });
 
-  it("in the middle of a long send: its answer comes", async () => {
-    issuer.tokenSeconds = 2;
-    const credential = fresh();
-    const driver = world.drivers.get(binding) as Driver;
-    const call = { card: await cardAt(`${url()}/long`), url: url(), credentials: credential, http: overFetch(fetch) };
-    const before = new Set(ends.keys());
-    const sent = callWith(driver, call, { tenant: "long", ...say("long") } as never);
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    for (const [id, end] of ends) if (!before.has(id)) end();
-    issuer.tokenSeconds = 600;
-    expect(await sent).toMatchObject({ tries: 1, message: { task: { status: { state: "TASK_STATE_COMPLETED" } } } });
-    // And the credential has another one for the next call.
-    expect((await ask(binding, "machine", credential)).owner).toBe("by-basic by-basic");
+  it.concurrent("are renewed ahead of their end, and no call is refused", async () => {
+    // Half of their life is left at a renewal: enough for a round of calls on a busy machine.
+    const { id, credential } = fresh(6);
+    const begin = Date.now();
+    while (issuer.count("/token", id) < 4) {
+      const replies = await Promise.all(bindingNames.map((binding) => ask(binding, "machine", credential)));
+      expect(replies.map(({ owner, tries }) => [owner, tries])).toEqual(bindingNames.map(() => [`${id} ${id}`, 1]));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    // None was fetched before a third of its life was over.
+    expect(Date.now() - begin).toBeGreaterThan(6_000);
   });
+
+  it.concurrent.each(bindingNames)(
+    "run out over %s in the middle of a stream: its call is refused, and a new one goes on with a new token",
+    async (binding) => {
+      const { id: client, credential } = fresh(6);
+      const driver = world.drivers.get(binding) as Driver;
+      const call = { card: await cardAt(`${url()}/long`), url: url(), credentials: credential, http: overFetch(fetch) };
+      const stream = driver.stream(
+        "SendStreamingMessage",
+        { tenant: "long", ...say(client) } as never,
+        await showing(call).attempt(),
+      );
+      const first = (await stream.next()) as { message: { task: { id: string } } };
+      const { error } = await stream.rest();
+      expect(error?.reason).toBe("UNAUTHENTICATED");
+      issuer.secondsOf.set(client, 600);
+      const { id } = first.message.task;
+      const again = driver.stream("SubscribeToTask", { tenant: "long", id }, await showing(call).attempt());
+      expect(await again.next()).toMatchObject({ message: { task: { id } } });
+      ends.get(client)?.();
+      const { error: none, messages } = await again.rest();
+      expect([none, JSON.stringify(messages)]).toEqual([undefined, expect.stringContaining("TASK_STATE_COMPLETED")]);
+    },
+  );
+
+  it.concurrent.each(bindingNames)(
+    "run out over %s in the middle of a long send: its answer comes",
+    async (binding) => {
+      const { id, credential } = fresh(6);
+      const driver = world.drivers.get(binding) as Driver;
+      const call = { card: await cardAt(`${url()}/long`), url: url(), credentials: credential, http: overFetch(fetch) };
+      const sent = callWith(driver, call, { tenant: "long", ...say(id) } as never);
+      await new Promise((resolve) => setTimeout(resolve, 7_000));
+      ends.get(id)?.();
+      issuer.secondsOf.set(id, 600);
+      expect(await sent).toMatchObject({ tries: 1, message: { task: { status: { state: "TASK_STATE_COMPLETED" } } } });
+      // And the credential has another one for the next call.
+      expect((await ask(binding, "machine", credential)).owner).toBe(`${id} ${id}`);
+    },
+  );
+
+  it.concurrent.each(bindings)(
+    "run out under a client over %s, which goes on with its stream and misses nothing",
+    async (binding) => {
+      const { id, client } = await clientOf(3, binding);
+      let text = "";
+      for await (const update of client.stream("count")) text += update.text;
+      expect(text).toBe(Array.from({ length: 50 }, (_, i) => `${i} `).join(""));
+      // The stream was longer than two tokens.
+      expect(issuer.count("/token", id)).toBeGreaterThan(2);
+    },
+  );
+
+  it.concurrent.each(bindings)(
+    "run out under a client over %s, which waits for its answer for longer",
+    async (binding) => {
+      const { client } = await clientOf(3, binding);
+      const { state } = await client.send("count");
+      expect(state).toBe(TaskState.COMPLETED);
+      expect((await client.listTasks({})).totalSize).toBeGreaterThan(0);
+    },
+  );
 });
 
 describe.each(bindings)("a client over %s", (binding) => {
@@ -468,27 +508,6 @@ describe.each(bindings)("a client over %s", (binding) => {
   it("sends, with a token that it got by itself", async () => {
     const client = await clientOf("machine");
     expect(inspect(await client.send("turn"), { depth: 30 })).toContain("by-basic");
-  });
-
-  it("goes on with a stream whose token has run out, and misses nothing", async () => {
-    const client = await clientOf("counting");
-    issuer.tokenSeconds = 3;
-    const before = issuer.count("/token");
-    let text = "";
-    for await (const update of client.stream("count")) text += update.text;
-    issuer.tokenSeconds = 600;
-    expect(text).toBe(Array.from({ length: 50 }, (_, i) => `${i} `).join(""));
-    // The stream was longer than two tokens.
-    expect(issuer.count("/token") - before).toBeGreaterThan(2);
-  });
-
-  it("waits for an answer for longer than its token lasts", async () => {
-    const client = await clientOf("counting");
-    issuer.tokenSeconds = 3;
-    const { state } = await client.send("count");
-    issuer.tokenSeconds = 600;
-    expect(state).toBe(TaskState.COMPLETED);
-    expect((await client.listTasks({})).totalSize).toBeGreaterThan(0);
   });
 
   it("calls once more when the server takes its token no more", async () => {

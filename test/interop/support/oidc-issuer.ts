@@ -14,6 +14,11 @@ async function newKey(kid: string): Promise<JWK> {
 /** A client as `oidc-provider` registers it. */
 export type RegisteredClient = Readonly<Record<string, unknown>> & { readonly client_id: string };
 
+/** A client as `oidc-provider` passes it to its configuration. */
+interface Client {
+  readonly clientId: string;
+}
+
 /**
  * `oidc-provider`, as its documentation configures it, with a user who is signed in by a click. It can rotate its keys, be slow, and
  * be gone; what its endpoints were asked is counted.
@@ -23,6 +28,8 @@ export class OidcIssuer {
   readonly asked: { readonly path: string; readonly body: string }[] = [];
   /** Seconds that access tokens last. */
   tokenSeconds = 600;
+  /** The same for single clients. */
+  readonly secondsOf = new Map<string, number>();
   /** What the user does at the page of an interaction. */
   user: "agrees" | "refuses" = "agrees";
   /** Requests wait for it. */
@@ -48,9 +55,11 @@ export class OidcIssuer {
     return issuer;
   }
 
-  /** How often a path was asked. */
-  count(path: string): number {
-    return this.asked.filter((it) => it.path === path).length;
+  /** How often a path was asked, or how often by a client that has its secret in the body. */
+  count(path: string, client?: string): number {
+    const asked = this.asked.filter((it) => it.path === path);
+    if (client === undefined) return asked.length;
+    return asked.filter(({ body }) => new URLSearchParams(body).get("client_id") === client).length;
   }
 
   /** It signs with another key; tokens of the old one are good as long as it is kept. */
@@ -101,7 +110,8 @@ export class OidcIssuer {
   }
 
   #make(): Provider {
-    const ttl = (): number => this.tokenSeconds;
+    const ttl = ({ clientId }: Client): number => this.secondsOf.get(clientId) ?? this.tokenSeconds;
+    const ttlOf = (_: unknown, _token: unknown, client: Client): number => ttl(client);
     return new Provider(this.url, {
       clients: this.#clients,
       jwks: { keys: [...this.#keys] },
@@ -112,7 +122,7 @@ export class OidcIssuer {
       interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
       issueRefreshToken: async () => true,
       rotateRefreshToken: true,
-      ttl: { ClientCredentials: ttl, AccessToken: ttl },
+      ttl: { ClientCredentials: ttlOf, AccessToken: ttlOf },
       features: {
         devInteractions: { enabled: false },
         clientCredentials: { enabled: true },
@@ -122,11 +132,11 @@ export class OidcIssuer {
           enabled: true,
           defaultResource: () => AUDIENCE,
           useGrantedResource: () => true,
-          getResourceServerInfo: () => ({
+          getResourceServerInfo: (_: unknown, _resource: string, client: Client) => ({
             scope: "read write admin",
             audience: AUDIENCE,
             accessTokenFormat: "jwt",
-            accessTokenTTL: ttl(),
+            accessTokenTTL: ttl(client),
           }),
         },
       },
