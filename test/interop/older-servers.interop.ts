@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type A2AClient, type Binding, connect } from "../../src/client/index.js";
 import { root } from "../e2e/support/build.js";
-import { javaProject } from "./support/java.js";
+import { javaProject, jvmFlags } from "./support/java.js";
 import { failure, operations, read, textOf } from "./support/operations.js";
 import { pythonWith } from "./support/python.js";
 import { type Started, started } from "./support/servers.js";
@@ -58,7 +58,7 @@ const servers: Readonly<Record<string, Foreign>> = {
     start: async () => {
       const project = { name: "java-sdk-0.3.3.Final-server-1", from: join(folder, "java"), goals: ["package"] };
       const server = join(await javaProject(project), "target", "quarkus-app", "quarkus-run.jar");
-      return started("java", ["-Xmx256m", "-jar", server]);
+      return started("java", [...jvmFlags, "-Xmx256m", "-jar", server]);
     },
   },
   "a2a-sdk 0.2 (Python)": {

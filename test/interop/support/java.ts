@@ -12,6 +12,12 @@ export interface JavaProject {
   readonly goals?: readonly string[];
 }
 
+/**
+ * Flags of each JVM: it runs for seconds, in which the optimizing compiler and a parallel collector cost more processor
+ * time than they save.
+ */
+export const jvmFlags: readonly string[] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
+
 const classes = ["compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath"];
 
 /** The folder in which a project of Maven is built, with Java and Maven installed where that is possible. */
@@ -25,7 +31,7 @@ export function javaProject({ name, from, goals = classes }: JavaProject): Promi
         await apt("default-jdk-headless");
       }
       cpSync(from, into, { recursive: true });
-      const env = { ...process.env, MAVEN_OPTS: "-Xmx512m" };
+      const env = { ...process.env, MAVEN_OPTS: ["-Xmx512m", ...jvmFlags].join(" ") };
       await succeed("mvn", ["-q", "-B", ...goals], { cwd: into, env });
     },
   });
@@ -34,5 +40,5 @@ export function javaProject({ name, from, goals = classes }: JavaProject): Promi
 /** What Java is called with, before the arguments of the program, for a class of a built project. */
 export function javaClass(folder: string, name: string): string[] {
   const libraries = readFileSync(join(folder, "classpath"), "utf8").trim();
-  return ["-Xmx256m", "-cp", [join(folder, "target", "classes"), libraries].join(":"), name];
+  return [...jvmFlags, "-Xmx256m", "-cp", [join(folder, "target", "classes"), libraries].join(":"), name];
 }
