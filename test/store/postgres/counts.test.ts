@@ -44,6 +44,26 @@ describe.skipIf(programs() === undefined)("total of PostgresStore.list()", () =>
     expect(await totals(one)).toEqual([1, 1, 0]);
   });
 
+  it("compiles no statement of a fold, which would take a hundred times as long", async () => {
+    const store = await open("counts_jit");
+    await create(store, { taskId: "a" });
+    const { default: driver } = await import("pg");
+    const client = new driver.Client(thePostgres().url);
+    await client.connect();
+    const plans: (string | undefined)[] = [];
+    client.on("notice", ({ message }) => plans.push(message));
+    try {
+      await client.query("LOAD 'auto_explain'");
+      await client.query("SET client_min_messages = log; SET auto_explain.log_min_duration = 0");
+      await client.query("SET auto_explain.log_analyze = on; SET auto_explain.log_nested_statements = on");
+      await client.query("SELECT counts_jit.fold_1()");
+    } finally {
+      await client.end();
+    }
+    expect(plans).toContainEqual(expect.stringContaining("UPDATE counts_jit.folded"));
+    expect(plans.filter((plan) => plan?.includes("JIT"))).toEqual([]);
+  });
+
   it("continues to count in a server restored from a dump, whose transactions have lower numbers", async () => {
     const store = await open("counts_dump");
     await create(store, { taskId: "a" });
