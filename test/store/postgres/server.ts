@@ -78,9 +78,9 @@ export class PostgresServer {
   }
 
   /** Runs a statement on a connection of its own, and returns its rows. */
-  async query(sql: string): Promise<unknown[]> {
+  async query(sql: string, database = "postgres"): Promise<unknown[]> {
     const { default: driver } = await import("pg");
-    const client = new driver.Client(this.url);
+    const client = new driver.Client(this.urlOf(database));
     await client.connect();
     try {
       return (await client.query({ text: sql, rowMode: "array" })).rows as unknown[];
