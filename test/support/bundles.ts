@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
+import { type BuildOptions, build } from "esbuild";
 import type { TestProject } from "vitest/node";
 import { asCompiled } from "../../tools/compiled.mjs";
 import { compiled, root } from "./compiled.js";
@@ -9,6 +9,15 @@ import { bundlesVariable } from "./writer-thread.js";
 
 const modules = { platform: "node", format: "esm", logLevel: "warning" } as const;
 const bundled = { ...modules, bundle: true, packages: "external" } as const;
+
+/** Programs with their packages, as a process loads one file faster than a hundred. Packages that are optional stay outside. */
+const whole = {
+  ...modules,
+  bundle: true,
+  external: ["@grpc/grpc-js", "@opentelemetry/api", "@photostructure/sqlite", "ai", "fastify", "pg", "react"],
+  // Packages in CommonJS ask for the modules of Node.js when they run.
+  banner: { js: 'const require = process.getBuiltinModule("module").createRequire(import.meta.url);' },
+} satisfies BuildOptions;
 
 /**
  * Bundles the writer's thread of SQLite, and the servers and clients that tests start as processes, into one file each, once for
@@ -34,7 +43,7 @@ export default async function bundleProcesses({ config }: TestProject): Promise<
       "hostile-client": join(root, "test/client/hostile/client.ts"),
     },
     outdir: directory,
-    ...bundled,
+    ...whole,
   });
   await compileSources();
   await build({
