@@ -127,7 +127,7 @@ const retry = process.env.CI === undefined ? 0 : 1;
  * - `all`: whole tables and long loops;
  * - `coverage`: the same without `processes`, and counts which lines of `src` they run;
  * - `rest`: `all` without the files that `npm test` runs in the same way: it has those that are left out or shortened there,
- *   and those of the stores, whose threads are shared there. Lines are also counted with `PARLEY_COVERAGE`, so that `.ci/run`
+ *   and those of SQLite, whose threads are shared there. Lines are also counted with `PARLEY_COVERAGE`, so that `.ci/run`
  *   adds up those of both;
  * - `agents`, `interop`, `nodes` and `tools`: tests that need more than the first install.
  */
@@ -142,7 +142,7 @@ export default defineConfig(({ mode }): ViteUserConfig => {
 /** Tests of the sources. */
 function sources(mode: string): ViteUserConfig {
   const isWhole = ["all", "coverage", "rest"].includes(mode);
-  const rest = mode === "rest" ? [...scaledTests(), ...long, "test/store/**/*.test.ts"] : undefined;
+  const rest = mode === "rest" ? [...scaledTests(), ...long, "test/store/sqlite/**/*.test.ts"] : undefined;
   const counts = mode === "coverage" || process.env.PARLEY_COVERAGE !== undefined;
   // Of each project: Vitest evaluates what they extend with another mode.
   const plugins = [compiledSources];
