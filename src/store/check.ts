@@ -101,7 +101,6 @@ export function holds(fence: Fence, lease: Fence | null | undefined): boolean {
   return lease?.holder === fence.holder && lease.attempt === fence.attempt;
 }
 
-/** True if a task belongs to a scope. */
 export function isOf(task: TaskScope, scope: TaskScope): boolean {
   return task.tenant === scope.tenant && task.owner === scope.owner;
 }

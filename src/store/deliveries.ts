@@ -20,6 +20,23 @@ export interface Delivery {
   readonly failure: string | undefined;
 }
 
+/** A task, as its push configurations see it. */
+export interface TaskOfConfigs {
+  readonly taskId: string;
+  readonly tenant: string;
+  readonly owner: string;
+  readonly position: number;
+  readonly finished: boolean;
+}
+
+/** The fields of a configuration and its task that decide on a change. */
+export interface StoredConfig {
+  readonly delivery: Delivery;
+  readonly holder: string | null;
+  readonly claim: number | null;
+  readonly task: TaskOfConfigs;
+}
+
 /** Stored numbers: never change them. */
 export const IDLE = 0;
 export const DUE = 1;

@@ -8,12 +8,10 @@ import type {
   StoredDelivery,
 } from "./push-store.js";
 
+type ConfigColumns = [taskId: string, configId: string, tenant: string, owner: string, target: string];
+
 export type DeliveryRow = [
-  taskId: string,
-  configId: string,
-  tenant: string,
-  owner: string,
-  target: string,
+  ...config: ConfigColumns,
   state: number,
   position: number,
   headPosition: number,
@@ -57,11 +55,7 @@ function toDelivery(row: DeliveryRow): StoredDelivery {
 }
 
 export type DeadRow = [
-  taskId: string,
-  configId: string,
-  tenant: string,
-  owner: string,
-  target: string,
+  ...config: ConfigColumns,
   position: number,
   headPosition: number,
   failure: string | null,
@@ -73,19 +67,21 @@ export type DeadRow = [
 export function toDead(row: DeadRow): DeadDelivery {
   const [taskId, configId, tenant, owner, target, position, headPosition, failure, failingSince, at, bytes] = row;
   return {
-    taskId,
-    configId,
-    tenant,
-    owner,
-    target,
-    position,
-    headPosition,
+    ...{ taskId, configId, tenant, owner, target, position, headPosition, at },
     failure: failure ?? "",
     failingSince: failingSince ?? undefined,
-    at,
     bytes: new Uint8Array(bytes),
   };
 }
+
+/** Columns of a claimed configuration that both databases have. */
+export type ClaimedColumns = [
+  ...config: ConfigColumns,
+  position: number,
+  headPosition: number,
+  attempts: number,
+  failingSince: number | null,
+];
 
 /** A failed attempt as a row of a database. */
 export type AttemptRow = [

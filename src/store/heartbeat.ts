@@ -22,7 +22,6 @@ export class Heartbeat {
     this.#send = send;
   }
 
-  /** Stops the timer. */
   stop(): void {
     clearInterval(this.#timer);
   }

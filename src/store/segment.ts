@@ -8,6 +8,9 @@ import { StoreError } from "./task-store.js";
 /** An append larger than this many bytes becomes several segments, so that a short read never loads a long one. */
 export const MAX_SEGMENT_BYTES: number = 16 * 1024;
 
+/** One `read` stops after this many bytes, but returns at least one entry: a page of a log, not all of it. */
+export const READ_BYTES: number = 1024 * 1024;
+
 /** Size of a segment: its number of entries, and their bytes including the length prefixes. */
 interface SegmentSize {
   readonly count: number;

@@ -46,7 +46,6 @@ export class OwnerHeads<T extends Listed> {
     return { tasks: context.size, openTasks: context.countOpen() };
   }
 
-  /** True if the context has a task. */
   hasContext(contextId: string): boolean {
     return this.#contexts.has(contextId);
   }

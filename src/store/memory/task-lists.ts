@@ -22,7 +22,6 @@ const MAX_EXAMINED = 100_000;
 
 /** Usage that lists of contexts and owners show and that the tasks do not tell. */
 export interface Usages {
-  /** Bytes of the state of a conversation. */
   readonly stateBytes: (context: ConversationKey) => number;
   readonly pushConfigs: (of: TaskScope) => number;
 }
@@ -78,7 +77,6 @@ export class TaskLists<T extends Listed> {
     this.#sorted = undefined;
   }
 
-  /** True if the context has a task. */
   hasContext(head: TaskHead): boolean {
     return this.#owners.get(ownerKey(head))?.tasks.hasContext(head.contextId) === true;
   }

@@ -289,7 +289,6 @@ class GuardedSocket extends Socket {
   }
 }
 
-/** The first row, or undefined. */
 export async function first<R extends Row>(rows: Promise<R[]>): Promise<R | undefined> {
   return (await rows)[0];
 }

@@ -108,7 +108,6 @@ export async function takeStep(client: Client, request: StepToTake): Promise<voi
   }
 }
 
-/** A step in a transaction. */
 async function change(client: Client, { schema, version }: StepToTake, sql: string): Promise<void> {
   await client.query(
     `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; ` +

@@ -1,4 +1,5 @@
 import { DUE, FairClaims } from "../deliveries.js";
+import type { ClaimedColumns } from "../delivery-rows.js";
 import type { ClaimDeliveries, ClaimedDelivery } from "../push-store.js";
 import { texts } from "./arrays.js";
 import { type Database, first, type Statements } from "./database.js";
@@ -19,19 +20,7 @@ interface Due {
 
 type DueRow = [taskId: string, configId: string, target: string];
 
-type ClaimedRow = [
-  taskId: string,
-  configId: string,
-  tenant: string,
-  owner: string,
-  target: string,
-  position: number,
-  headPosition: number,
-  attempts: number,
-  failingSince: number | null,
-  claim: number,
-  bytes: Uint8Array,
-];
+type ClaimedRow = [...ClaimedColumns, claim: number, bytes: Uint8Array];
 
 export class PushClaims {
   readonly #database: Database;

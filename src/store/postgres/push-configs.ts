@@ -8,7 +8,9 @@ import {
   deliveryFrom,
   redriven,
   STORED_ATTEMPTS,
+  type StoredConfig,
   settled,
+  type TaskOfConfigs,
 } from "../deliveries.js";
 import type { DeliveryProgress, FailedAttempt, PushConfigKey } from "../push-store.js";
 import { TERMINAL } from "../states.js";
@@ -16,21 +18,8 @@ import type { DeliveryOutcome, PutPushConfig, PutPushOutcome, RewritePushConfig 
 import { outcome } from "./append-function.js";
 import { type Database, first, GUARDED, type Statements, type Value } from "./database.js";
 
-/** A task, as its push configurations see it. */
-interface PushedTask {
-  readonly taskId: string;
-  readonly tenant: string;
-  readonly owner: string;
-  readonly position: number;
-  readonly finished: boolean;
-}
-
-interface PushRow {
+interface PushRow extends StoredConfig {
   readonly key: PushConfigKey;
-  readonly task: PushedTask;
-  readonly delivery: Delivery;
-  readonly holder: string | null;
-  readonly claim: number | null;
 }
 
 /**
@@ -140,7 +129,7 @@ export class PushConfigs {
   }
 
   /** Finds a task and locks its row. */
-  async #task(on: Statements, taskId: string): Promise<PushedTask | undefined> {
+  async #task(on: Statements, taskId: string): Promise<TaskOfConfigs | undefined> {
     const locked = await first(
       on.query<[string, string, boolean, number]>(
         `SELECT tenant, owner, state IN (${TERMINAL}), log FROM ${this.#s}.task WHERE task_id = $1 FOR NO KEY UPDATE`,
@@ -154,7 +143,7 @@ export class PushConfigs {
     return { taskId, tenant, owner, position, finished };
   }
 
-  async #row(on: Statements, task: PushedTask, key: PushConfigKey): Promise<PushRow | undefined> {
+  async #row(on: Statements, task: TaskOfConfigs, key: PushConfigKey): Promise<PushRow | undefined> {
     const row = await first(
       on.query<[number, Delivery["state"], number, number, number | null, string | null, string | null, number | null]>(
         "SELECT position, state, at, attempts, failing_since, failure, holder, claim " +
@@ -195,7 +184,7 @@ export class PushConfigs {
     );
   }
 
-  async #excess(on: Statements, task: PushedTask, config: PutPushConfig): Promise<PutPushOutcome | undefined> {
+  async #excess(on: Statements, task: TaskOfConfigs, config: PutPushConfig): Promise<PutPushOutcome | undefined> {
     const { maxPerTask, maxPerOwner, ofAllTenants = false } = config;
     const most = (limit: number): number => Math.min(limit, 2 ** 31 - 1);
     const values = [

@@ -1,5 +1,5 @@
 import { type HeadRow, toHead } from "../head-rows.js";
-import { readEntries, salvageEntries } from "../segment.js";
+import { READ_BYTES, readEntries, salvageEntries } from "../segment.js";
 import type {
   ConversationKey,
   IdempotencyKey,
@@ -13,9 +13,6 @@ import type {
 import { texts } from "./arrays.js";
 import { type Database, first } from "./database.js";
 import { HEAD_COLUMNS, lastSegment } from "./heads.js";
-
-/** One `read` stops after this many bytes, but returns at least one entry: a page of a log, not all of it. */
-const READ_BYTES = 1024 * 1024;
 
 /** Segments that one `read` examines at most. */
 const READ_SEGMENTS = 1_000;

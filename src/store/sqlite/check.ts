@@ -21,7 +21,6 @@ export interface FileReport {
   readonly schema: number;
   readonly isCurrent: boolean;
   readonly tasks: number;
-  /** Tasks that have not ended. */
   readonly openTasks: number;
   readonly entries: number;
   readonly pushConfigs: number;

@@ -2,6 +2,7 @@ import { silentLogger } from "../../core/log.js";
 import {
   type Batch,
   type CopySource,
+  columns,
   inBatches,
   type Kind,
   PAGE_TASKS,
@@ -55,8 +56,7 @@ export async function* readFile(db: Database, path: string): AsyncGenerator<Batc
 
 function* batchesOf(db: Database): Generator<Batch> {
   const heads = db.rows<[string, number], Value[]>(
-    "SELECT task_id, tenant, owner, context_id, state, status_time, position, generation, lease_turn, lease_attempt " +
-      "FROM head WHERE task_id > ? ORDER BY task_id LIMIT ?",
+    `SELECT ${columns.task.join(", ")} FROM head WHERE task_id > ? ORDER BY task_id LIMIT ?`,
   );
   for (let last = ""; ; ) {
     const page = heads.all(last, PAGE_TASKS);
@@ -73,7 +73,7 @@ function* batchesOf(db: Database): Generator<Batch> {
     last = taskIds.at(-1) ?? "";
   }
   const conversations = db.rows<[], Value[]>(
-    "SELECT tenant, owner, context_id, version, bytes FROM conversation ORDER BY tenant, owner, context_id",
+    `SELECT ${columns.conversation.join(", ")} FROM conversation ORDER BY tenant, owner, context_id`,
   );
   yield* inBatches("conversation", conversations.iterate());
   yield* inBatches(
@@ -98,19 +98,12 @@ const ofTask: readonly (readonly [Kind, string])[] = [
     "SELECT p.task_id, p.position, p.piece, b.bytes FROM snapshot s JOIN snapshot_piece p ON p.task_id = s.task_id " +
       "AND p.position = s.position JOIN blob b ON b.id = p.blob WHERE s.task_id = ? ORDER BY p.piece",
   ],
-  [
-    "send",
-    "SELECT task_id, tenant, owner, key, fingerprint, position FROM send WHERE task_id = ? ORDER BY tenant, owner, key",
-  ],
+  ["send", `SELECT ${columns.send.join(", ")} FROM send WHERE task_id = ? ORDER BY tenant, owner, key`],
   [
     "config",
     "SELECT p.task_id, p.config_id, h.tenant, h.owner, p.target, p.position, p.state, p.at, p.attempts, " +
       "p.failing_since, p.failure, p.bytes FROM push_config p JOIN head h ON h.task_id = p.task_id WHERE p.task_id = ? " +
       "ORDER BY p.config_id",
   ],
-  [
-    "attempt",
-    "SELECT task_id, config_id, number, time, duration_ms, generation, status, answer, failure, holder " +
-      "FROM push_attempt WHERE task_id = ? ORDER BY config_id, number",
-  ],
+  ["attempt", `SELECT ${columns.attempt.join(", ")} FROM push_attempt WHERE task_id = ? ORDER BY config_id, number`],
 ];

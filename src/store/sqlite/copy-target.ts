@@ -1,7 +1,7 @@
 import { existsSync, rmSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { silentLogger } from "../../core/log.js";
-import type { Batch, CopyTarget, Kind, Row, Value } from "../copy/records.js";
+import { type Batch, type CopyTarget, columns, type Kind, type Row, type Value } from "../copy/records.js";
 import { DUE, IDLE } from "../deliveries.js";
 import { TERMINAL } from "../states.js";
 import { NO_HOLDER, StoreError } from "../task-store.js";
@@ -118,30 +118,24 @@ function targetIn(db: Database, path: string, release: () => void): CopyTarget {
 }
 
 function writersOf(db: Database): Readonly<Record<Kind, (row: Row) => void>> {
-  const insert = (table: string, names: string): ((...values: Parameter[]) => void) => {
-    const marks = names.split(", ").map(() => "?");
-    const command = db.command(`INSERT INTO ${table} (${names}) VALUES (${marks.join(", ")})`);
+  const insert = (table: string, names: readonly string[]): ((...values: Parameter[]) => void) => {
+    const marks = names.map(() => "?");
+    const command = db.command(`INSERT INTO ${table} (${names.join(", ")}) VALUES (${marks.join(", ")})`);
     return (...values) => void command.run(...values);
   };
   const addBlob = db.command("INSERT INTO blob (bytes) VALUES (?)");
   const blob = (bytes: Value | undefined): number | bigint => addBlob.run(bytes ?? null).lastInsertRowid;
-  const task = insert(
-    "head",
-    "task_id, tenant, owner, context_id, state, status_time, position, generation, lease_turn, lease_attempt, " +
-      "lease_holder, finished_at",
-  );
-  const segment = insert("segment", "task_id, last, count, bytes, blob");
-  const piece = insert("snapshot_piece", "task_id, position, piece, blob");
-  const config = insert(
-    "push_config",
-    "task_id, config_id, owner, target, position, state, at, attempts, failing_since, failure, bytes",
-  );
+  const task = insert("head", [...columns.task, "lease_holder", "finished_at"]);
+  const segment = insert("segment", [...columns.segment, "blob"]);
+  const piece = insert("snapshot_piece", ["task_id", "position", "piece", "blob"]);
+  const configColumns = columns.config.filter((name) => name !== "tenant");
+  const config = insert("push_config", configColumns);
   const mark = db.command(
     `UPDATE head SET pushed = iif(finished_at IS NOT NULL AND EXISTS (SELECT 1 FROM push_config p ` +
       `WHERE p.task_id = head.task_id AND p.state = ${DUE}), 2, 1) WHERE task_id = ?`,
   );
-  const plain = (table: string, names: string) => {
-    const run = insert(table, names);
+  const plain = (kind: Kind, table: string = kind) => {
+    const run = insert(table, columns[kind]);
     return (row: Row): void => run(...row);
   };
   let restoration: ((...values: Parameter[]) => void) | undefined;
@@ -155,22 +149,19 @@ function writersOf(db: Database): Readonly<Record<Kind, (row: Row) => void>> {
       if (isLarge) segment(taskId, last, count, new Uint8Array(0), blob(bytes));
       else segment(taskId, last, count, bytes, null);
     },
-    snapshot: plain("snapshot", "task_id, position, pieces"),
+    snapshot: plain("snapshot"),
     piece: ([taskId = "", position = 0, index = 0, bytes]) => piece(taskId, position, index, blob(bytes)),
-    send: plain("send", "task_id, tenant, owner, key, fingerprint, position"),
+    send: plain("send"),
     config: ([taskId = "", configId = "", , ...rest]) => {
       config(taskId, configId, ...rest);
       mark.run(taskId);
     },
-    attempt: plain(
-      "push_attempt",
-      "task_id, config_id, number, time, duration_ms, generation, status, answer, failure, holder",
-    ),
-    conversation: plain("conversation", "tenant, owner, context_id, version, bytes"),
+    attempt: plain("attempt", "push_attempt"),
+    conversation: plain("conversation"),
     restoration: ([, until = 0, id = ""]) => {
       if (restoration === undefined) {
         createRestorations(db);
-        restoration = insert("restoration", "until, id");
+        restoration = insert("restoration", ["until", "id"]);
       }
       restoration(until, id);
     },

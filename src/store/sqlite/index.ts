@@ -9,7 +9,7 @@ import { sqliteDriver } from "./driver/choose.js";
 import { closeFiles } from "./file-identity.js";
 import { leaveLog } from "./foreign-log.js";
 import { SCHEMA_VERSION } from "./migrations.js";
-import { prepareFile } from "./open.js";
+import { logPreparation, prepareFile } from "./open.js";
 import { startWriter } from "./thread.js";
 
 export type { SqliteStore } from "./assemble.js";
@@ -54,10 +54,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   const { path, synchronous, shared, logger } = settings;
   const driver = sqliteDriver();
   const file = prepareFile(path, shared, logger);
-  if (file.before !== SCHEMA_VERSION) {
-    const what = file.before === 0 ? "created the file of the store" : "brought the store to the current schema";
-    logger.info({ path: file.path, from: file.before, to: SCHEMA_VERSION }, what);
-  }
+  logPreparation(file, logger);
   try {
     return assemble({
       file,

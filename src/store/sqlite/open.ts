@@ -76,6 +76,13 @@ export function prepareFile(
   }
 }
 
+/** Logs that a file was created or migrated. */
+export function logPreparation({ path, before }: Prepared, logger: Logger): void {
+  if (before === SCHEMA_VERSION) return;
+  const what = before === 0 ? "created the file of the store" : "brought the store to the current schema";
+  logger.info({ path, from: before, to: SCHEMA_VERSION }, what);
+}
+
 /**
  * Locks a file of the current schema shared. The first process to lock an older file exclusively migrates it: older
  * programs that have it open would write by the old layout.

@@ -1,25 +1,15 @@
-import { DEAD, type Delivery, type DeliveryState } from "../deliveries.js";
-import type { DeadRow } from "../delivery-rows.js";
+import { DEAD, type Delivery, type DeliveryState, type StoredConfig, type TaskOfConfigs } from "../deliveries.js";
+import type { ClaimedColumns, DeadRow } from "../delivery-rows.js";
 import type { ClaimedDelivery, DeadDeliveryRequest } from "../push-store.js";
 import { numberIn, textIn } from "./column.js";
 import type { Database, Query } from "./driver/driver.js";
 
-/** The fields of a configuration and its task that decide on a change. */
-export interface PushRow {
+export interface PushRow extends StoredConfig {
   readonly id: number;
-  readonly delivery: Delivery;
-  readonly holder: string | null;
-  readonly claim: number | null;
   readonly task: PushedTask;
 }
 
-/** A task, as its push configurations see it. */
-export interface PushedTask {
-  readonly taskId: string;
-  readonly tenant: string;
-  readonly owner: string;
-  readonly position: number;
-  readonly finished: boolean;
+export interface PushedTask extends TaskOfConfigs {
   /** See `head.pushed` in the migrations. */
   readonly pushed: number;
 }
@@ -90,19 +80,7 @@ export const CLAIMED_COLUMNS: string =
   "p.failing_since, p.bytes";
 
 /** A configuration that is claimed, as an array. */
-export type ClaimedRow = [
-  id: number,
-  taskId: string,
-  configId: string,
-  tenant: string,
-  owner: string,
-  target: string,
-  position: number,
-  headPosition: number,
-  attempts: number,
-  failingSince: number | null,
-  bytes: Uint8Array,
-];
+export type ClaimedRow = [id: number, ...ClaimedColumns, bytes: Uint8Array];
 
 /**
  * Claims on their way to another thread: strings and numbers in one array, and all bytes in one buffer, as in a

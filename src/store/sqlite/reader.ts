@@ -1,6 +1,6 @@
 import { toAttempt, toDead } from "../delivery-rows.js";
 import { type HeadRow, toHead } from "../head-rows.js";
-import { readEntries, salvageEntries } from "../segment.js";
+import { READ_BYTES, readEntries, salvageEntries } from "../segment.js";
 import { TERMINAL } from "../states.js";
 import {
   type ClaimDeliveries,
@@ -35,9 +35,6 @@ import { type AttemptsQuery, attemptsQuery } from "./push-attempts.js";
 import { DeliveryLists } from "./push-list.js";
 import { type DeadQuery, deadQuery, deadValues } from "./push-rows.js";
 import { HEAD_COLUMNS, type ListedRow, toListedHead } from "./rows.js";
-
-/** One `read` stops after this many bytes, but returns at least one entry: a page of a log, not all of it. */
-export const READ_BYTES: number = 1024 * 1024;
 
 type SegmentRow = [last: number, count: number, bytes: Uint8Array];
 type ConfigRow = [configId: string, bytes: Uint8Array, position: number];
@@ -81,7 +78,6 @@ export class Reader {
   readonly #deliveries: DeliveryLists;
   readonly #attempts: AttemptsQuery;
   readonly #lists = new Map<string, ListStatements>();
-  /** Reads for operators. */
   readonly operators: OperatorReader;
   /** Bytes that were read since it was set to 0. */
   #bytes = 0;

@@ -317,7 +317,6 @@ export class WriterClient {
   }
 }
 
-/** True if an append is a bulk write. */
 function isBulk({ entries, conversation }: AppendRequest): boolean {
   let bytes = conversation?.bytes.length ?? 0;
   for (const entry of entries) bytes += entry.length;

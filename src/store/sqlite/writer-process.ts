@@ -13,7 +13,7 @@ import { toStoreError } from "./errors.js";
 import { closeFiles, type FileIdentity, openFiles } from "./file-identity.js";
 import { leaveLog } from "./foreign-log.js";
 import { SCHEMA_VERSION } from "./migrations.js";
-import { type Prepared, prepareFile } from "./open.js";
+import { logPreparation, type Prepared, prepareFile } from "./open.js";
 import type { FromWriter } from "./write.js";
 import { Writer } from "./writer.js";
 import { SocketPort } from "./writer-port.js";
@@ -64,9 +64,7 @@ class WriterProcess {
     const data = { path: this.#file.path, synchronous, files: this.#files, gone: undefined, ended, schema, driver };
     this.#writer = new Writer(data);
     this.#server = createServer((socket) => this.#serve(socket));
-    if (this.#file.before === SCHEMA_VERSION) return;
-    const what = this.#file.before === 0 ? "created the file of the store" : "brought the store to the current schema";
-    logger.info({ path: this.#file.path, from: this.#file.before, to: SCHEMA_VERSION }, what);
+    logPreparation(this.#file, logger);
   }
 
   /** Listens. @param known the address at which an earlier process listened */

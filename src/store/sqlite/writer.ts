@@ -25,7 +25,6 @@ const MAX_BYTES = 1024 * 1024;
 /** Interval between checks of the files, in milliseconds. */
 const CHECK_MS = 500;
 
-/** A client of the writer. */
 export interface WriterPort {
   /** Takes the next message that has arrived. */
   take(): ToWriter | undefined;
@@ -56,7 +55,6 @@ export class Writer {
   /** Clients that have announced their end. */
   readonly #closing = new Set<WriterPort>();
   readonly #probing = new Set<WriterPort>();
-  /** A lasting fault of the files. */
   #fault: FileFault | undefined;
   readonly #timer: NodeJS.Timeout;
   #bulk: { readonly port: WriterPort; readonly message: Message }[] = [];

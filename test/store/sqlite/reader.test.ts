@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { bytesOf, configOf, create, follow, headOf, OWNER } from "../../../contract/setup.js";
-import { MAX_SEGMENT_BYTES } from "../../../src/store/segment.js";
+import { MAX_SEGMENT_BYTES, READ_BYTES } from "../../../src/store/segment.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
-import { READ_BYTES } from "../../../src/store/sqlite/reader.js";
 import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
 
