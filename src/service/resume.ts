@@ -1,5 +1,5 @@
-import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
-import type { AgentExtensionSchema, StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call, NumberInField } from "../core/call.js";
 import { invalid } from "../core/error.js";
 import type { LogPosition } from "../engine/read/log-reader.js";
@@ -7,13 +7,6 @@ import { eventResponse } from "../task/entry.js";
 import { carry, generationOf, mark, weightOf } from "../wire/marks.js";
 import { sharedCopy } from "../wire/serialization-cache.js";
 import { resumeParameters as parameters, RESUME_EXTENSION } from "../wire/service-params.js";
-
-/** The extension as the card declares it. */
-export const resumeExtension: MessageInitShape<typeof AgentExtensionSchema> = {
-  uri: RESUME_EXTENSION,
-  description: "Tasks and events carry a generation; streams resume after one, reads wait for one, sends expect one.",
-  required: false,
-};
 
 /** The generation that a subscription continues after, and the header that names it. */
 export interface ResumePoint {

@@ -92,14 +92,8 @@ function taskRules(): [string, Rule][] {
       id("id", request.id, report);
       notNegative("historyLength", request.historyLength, report);
     }),
-    rule(CancelTaskRequestSchema, (request, report) => {
-      id("tenant", request.tenant, report);
-      id("id", request.id, report);
-    }),
-    rule(SubscribeToTaskRequestSchema, (request, report) => {
-      id("tenant", request.tenant, report);
-      id("id", request.id, report);
-    }),
+    rule(CancelTaskRequestSchema, idsIn("tenant", "id")),
+    rule(SubscribeToTaskRequestSchema, idsIn("tenant", "id")),
     rule(ListTasksRequestSchema, (request, report) => {
       id("tenant", request.tenant, report);
       id("contextId", request.contextId, report);
@@ -123,16 +117,8 @@ function pushRules(): [string, Rule][] {
       if (scheme !== "" && !isScheme(scheme)) report("scheme", "is not the name of a scheme, such as Bearer");
       headerValue("credentials", credentials, MAX_PUSH_SECRET_LENGTH, report);
     }),
-    rule(GetTaskPushNotificationConfigRequestSchema, (request, report) => {
-      id("tenant", request.tenant, report);
-      id("taskId", request.taskId, report);
-      id("id", request.id, report);
-    }),
-    rule(DeleteTaskPushNotificationConfigRequestSchema, (request, report) => {
-      id("tenant", request.tenant, report);
-      id("taskId", request.taskId, report);
-      id("id", request.id, report);
-    }),
+    rule(GetTaskPushNotificationConfigRequestSchema, idsIn("tenant", "taskId", "id")),
+    rule(DeleteTaskPushNotificationConfigRequestSchema, idsIn("tenant", "taskId", "id")),
     rule(ListTaskPushNotificationConfigsRequestSchema, (request, report) => {
       id("tenant", request.tenant, report);
       id("taskId", request.taskId, report);
@@ -146,6 +132,13 @@ function rule<D extends DescMessage>(
   check: (message: MessageShape<D>, report: Report) => void,
 ): [string, Rule] {
   return [desc.typeName, check as Rule];
+}
+
+/** The rule of a request that consists of ids. */
+function idsIn<F extends string>(...fields: readonly F[]): (request: Readonly<Record<F, string>>, to: Report) => void {
+  return (request, report) => {
+    for (const field of fields) id(field, request[field], report);
+  };
 }
 
 /**

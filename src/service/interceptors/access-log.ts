@@ -25,7 +25,6 @@ export interface RefusedRequest {
   readonly method?: string | undefined;
   /** Reason of the error, if known. */
   readonly code?: string | undefined;
-  /** HTTP status. */
   readonly status?: number;
   readonly ms?: number;
   readonly path?: string;
