@@ -59,7 +59,6 @@ export interface HeaderParts {
   readonly restorations: readonly Restoration[];
 }
 
-/** The headers of the notifications of one configuration. */
 export class NotificationHeaders {
   readonly #parts: HeaderParts;
   readonly #key: PushConfigKey;

@@ -33,7 +33,6 @@ interface OperatorSendsParts<T> {
 
 interface CallTrace extends TraceHeaders, Pick<LogCause, "requestId"> {}
 
-/** An event that an operator sends. */
 export interface OperatorEvent extends PushConfigKey {
   /** Generation of an event of the task; undefined for a test event. */
   readonly generation: number | undefined;

@@ -1,6 +1,5 @@
 import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
-import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type BindingOptions, type HttpBinding, olderOptions, optionsIn } from "../binding/binding.js";
 import { contextValues } from "../binding/connect/call.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/embedded/binding.js";
@@ -10,27 +9,20 @@ import type { InternalServices } from "../binding/grpc/internal-services.js";
 import type { GrpcServices } from "../binding/grpc/methods.js";
 import type { GrpcServerOptions } from "../binding/grpc/server.js";
 import { switchedOff } from "../binding/switched-off.js";
-import type { Call } from "../core/call.js";
 import { lazyImport } from "../core/lazy.js";
-import type { RemoteAgentRegistry } from "../delegation/options.js";
-import type { Engine } from "../engine/engine.js";
 import type { Arrivals } from "../http/arrivals.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
 import type { RefusedByNode } from "../http/node/parse-errors.js";
 import { peerOf } from "../http/node/peer.js";
 import type { NodeServerRequest } from "../http/node/types.js";
-import type { PushControl } from "../push/dead-letters.js";
-import type { PushOperations } from "../push/operations.js";
 import type { RejectionLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
 import { openTelemetryApi } from "../telemetry/load.js";
 import type { Metrics } from "../telemetry/metrics.js";
-import { compose } from "./compose.js";
+import { compose, type SharedComponents } from "./compose.js";
 import { healthRoute } from "./health.js";
-import type { Lifecycle } from "./lifecycle.js";
 import type { Settings } from "./options.js";
-import type { PublicAddress } from "./public-address.js";
 import { pushModules } from "./push-modules.js";
 
 /** Options of an adapter of Connect for Node.js that serve agents beside other services. */
@@ -41,7 +33,7 @@ export interface ConnectMount {
 }
 
 /** All parts of a server on Node.js, connected, without the ports. */
-export interface NodeComponents {
+export interface NodeComponents extends SharedComponents {
   readonly handler: NodeHandler;
   readonly fetch: FetchHandler;
   readonly connect: ConnectMount;
@@ -55,16 +47,6 @@ export interface NodeComponents {
   readonly refused: RejectionLog | undefined;
   readonly counted: BindingOptions["counted"];
   readonly invoke: Invoke;
-  readonly card: (call?: Call) => AgentCard;
-  readonly engine: Engine;
-  readonly lifecycle: Lifecycle;
-  /** Control of push notifications; undefined if none are sent. */
-  readonly push: PushControl | undefined;
-  /** For the operator's service; undefined if none are sent. */
-  readonly pushOperations: PushOperations | undefined;
-  readonly remoteAgents: RemoteAgentRegistry;
-  /** The public address. A server with ports reports the ports to it. */
-  readonly address: PublicAddress;
 }
 
 /** Parts that only a server with ports has. */
@@ -87,23 +69,21 @@ export function composeNode(
 ): NodeComponents {
   const { logger, versions } = settings;
   const { native, others } = versions;
-  const { binding, connect, dispatch, card, engine, lifecycle, push, pushOperations, remoteAgents, address } = compose(
-    settings,
-    {
-      secureHeaders,
-      console,
-      push: pushModules,
-      connect: async (...agent) => (await theConnect()).connectNode(...agent),
-      openTelemetry: openTelemetryApi,
-      compressions: [compressionGzip, compressionBrotli],
-      more: infrastructure && infrastructureRoutes(infrastructure),
-    },
-  );
+  const { binding, connect, dispatch, ...shared } = compose(settings, {
+    secureHeaders,
+    console,
+    push: pushModules,
+    connect: async (...agent) => (await theConnect()).connectNode(...agent),
+    openTelemetry: openTelemetryApi,
+    compressions: [compressionGzip, compressionBrotli],
+    more: infrastructure && infrastructureRoutes(infrastructure),
+  });
   const ownGrpc = optionsIn(native.name, native.grpc, binding);
   const olderGrpc = others.flatMap(({ name, grpc }) => (grpc === undefined ? [] : olderOptions(name, grpc, binding)));
   const grpcServices: GrpcServices = [ownGrpc, ...olderGrpc];
-  const route = healthRoute(lifecycle);
+  const route = healthRoute(shared.lifecycle);
   return {
+    ...shared,
     handler: createNodeHandler(dispatch(health ? [route] : []), logger),
     fetch: createFetchHandler(dispatch([route]), logger),
     connect: { routes: connect.routes, contextValues: (request) => contextValues(peerOf(request)) },
@@ -114,13 +94,6 @@ export function composeNode(
     refused: binding.refused,
     counted: binding.counted,
     invoke: binding.invoke,
-    card,
-    engine,
-    lifecycle,
-    push,
-    pushOperations,
-    remoteAgents,
-    address,
   };
 }
 

@@ -30,9 +30,13 @@ import { remoteAgentRegistry } from "./remote-agents.js";
 import { resourceMetadataUrl } from "./resource-route.js";
 
 /** The connected parts of a server that are the same in every runtime. */
-interface Components extends HttpComponents {
+interface Components extends HttpComponents, SharedComponents {
   /** Options for further bindings of the runtime. */
   readonly binding: BindingOptions;
+}
+
+/** The parts of `Components` that servers on Node.js have as they are. */
+export interface SharedComponents {
   readonly card: (call?: Call) => AgentCard;
   readonly engine: Engine;
   readonly lifecycle: Lifecycle;

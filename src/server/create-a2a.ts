@@ -19,8 +19,26 @@ export interface CloseOptions {
   readonly graceMs?: number;
 }
 
+/** What a mounted instance and a server with ports of its own have in common. */
+export interface RunningAgents {
+  /** Push notifications that were given up, and deliveries of this process; undefined without the option `push`. */
+  readonly push: PushControl | undefined;
+  /** The agents that `turn.call` and `turn.delegate` may name, to add and remove some while the server runs. */
+  readonly remoteAgents: RemoteAgentRegistry;
+  /** Number of tasks that run in this process. */
+  readonly running: number;
+  /** Calls the listener at every change of the readiness. The returned function removes it. */
+  onReadiness(listener: (readiness: Readiness) => void): () => void;
+  /**
+   * Fires after the store has failed for `limits.storeRecoveryMs` and only opening it again may help, for example after
+   * its file was removed: close, and create a new instance. `reason` is the error. It is a signal because late listeners see
+   * it too (`aborted`), and because it does not end a process without a listener, as an "error" event would.
+   */
+  readonly failureSignal: AbortSignal;
+}
+
 /** Agents to mount in an existing server. It opens no port. */
-export interface A2A {
+export interface A2A extends RunningAgents {
   /**
    * For Express, node:http, node:http2 and, with a few lines more, Fastify: every HTTP binding and the card. Mount it at the
    * root, because clients look for the card there; or below a path, and at the root for the path of the card only.
@@ -52,22 +70,8 @@ export interface A2A {
    * agent. If cards are signed, it has signatures after `start` has resolved.
    */
   card(call?: Call): AgentCard;
-  /** Push notifications that were given up, and deliveries of this process; undefined without the option `push`. */
-  readonly push: PushControl | undefined;
-  /** The agents that `turn.call` and `turn.delegate` may name, to add and remove some while the server runs. */
-  readonly remoteAgents: RemoteAgentRegistry;
-  /** Number of tasks that run in this process. */
-  readonly running: number;
   /** State for the health checks of the host; `unavailable` while the store cannot be written. */
   readonly readiness: Readiness;
-  /** Calls the listener at every change of the readiness. The returned function removes it. */
-  onReadiness(listener: (readiness: Readiness) => void): () => void;
-  /**
-   * Fires after the store has failed for `limits.storeRecoveryMs` and only opening it again may help, for example after
-   * its file was removed: close, and create a new instance. `reason` is the error. It is a signal because late listeners see
-   * it too (`aborted`), and because it does not end a process without a listener, as an "error" event would.
-   */
-  readonly failureSignal: AbortSignal;
   /**
    * Begins to recover the tasks that a crash interrupted, in the background. The first call does so too. It rejects if
    * the store cannot be used, and after `close`.

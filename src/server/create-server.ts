@@ -7,19 +7,17 @@ import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
 import { ConfigurationError } from "../card/faults.js";
 import { background, within } from "../core/async.js";
 import type { Peer } from "../core/call.js";
-import type { RemoteAgentRegistry } from "../delegation/options.js";
 import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import { type Listener, listen } from "../http/node/listen.js";
 import type { Bound } from "../http/node/listening.js";
 import type { TlsFiles } from "../http/node/tls.js";
-import type { PushControl } from "../push/dead-letters.js";
 import { noteMetrics } from "../telemetry/registry.js";
 import type { Versions } from "../version/versions.js";
 import type { AdminListener } from "./admin-listener.js";
 import { cannotListen } from "./cannot-listen.js";
 import { composeNode, type NodeComponents, refusedByNode } from "./compose-node.js";
-import type { CloseOptions } from "./create-a2a.js";
+import type { CloseOptions, RunningAgents } from "./create-a2a.js";
 import { healthAnswer, type Readiness } from "./health.js";
 import { type Lifecycle, storeClose } from "./lifecycle.js";
 import type { ServerOptions, Settings } from "./options.js";
@@ -35,7 +33,7 @@ interface DrainOptions {
 }
 
 /** Agents on ports of their own. */
-export interface Server {
+export interface Server extends RunningAgents {
   /** URL of the HTTP port for clients on this machine; the card has the one for other clients. */
   readonly url: string;
   /** 0 for a Unix socket. */
@@ -56,22 +54,8 @@ export interface Server {
   readonly consoleUrl: string | undefined;
   /** The card of the first agent, as the well-known path serves it to a client without a proxy. */
   readonly card: AgentCard;
-  /** Push notifications that were given up, and deliveries of this process; undefined without the option `push`. */
-  readonly push: PushControl | undefined;
-  /** The agents that `turn.call` and `turn.delegate` may name, to add and remove some while the server runs. */
-  readonly remoteAgents: RemoteAgentRegistry;
-  /** Number of tasks that run in this process. */
-  readonly running: number;
   /** State that `/readyz` and gRPC's health service report; `unavailable` while the store cannot be written. */
   readonly readiness: Readiness;
-  /** Calls the listener at every change of the readiness. The returned function removes it. */
-  onReadiness(listener: (readiness: Readiness) => void): () => void;
-  /**
-   * Fires after the store has failed for `limits.storeRecoveryMs` and only opening it again may help, for example after
-   * its file was removed: close, and create a new server. `reason` is the error. It is a signal because late listeners see
-   * it too (`aborted`), and because it does not end a process without a listener, as an "error" event would.
-   */
-  readonly failureSignal: AbortSignal;
   /**
    * Shuts down in this order: reports that it is draining, waits for `drainDelayMs`, refuses new calls, ends open streams
    * with UNAVAILABLE and a retry delay, waits for running work up to the grace period, closes connections, those of

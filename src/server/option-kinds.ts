@@ -32,14 +32,14 @@ export interface OptionKind<T> {
 }
 
 /** A count, without a unit. */
-export function wholeNumber(min: number, max: number, placeholder = "<number>"): OptionKind<number> {
+export function wholeNumber(min: number, max: number): OptionKind<number> {
   return {
     faults: check.aWholeNumber(min, max),
     read: (text) => {
       if (!/^\d{1,15}$/.test(text)) throw new RangeError("It is not a whole number.");
       return within(Number(text), min, max, String);
     },
-    placeholder,
+    placeholder: "<number>",
     // `toLocaleString` would load all of Intl at each start.
     show: (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ","),
   };
@@ -136,11 +136,8 @@ export function text(placeholder: string, faults: check.OptionCheck = check.aTex
  * A list, separated by commas on the command line. If `true` means all values, the word `true` and the flag without a
  * value mean the same on the command line.
  */
-export function list<T>(
-  placeholder: string,
-  faults: check.OptionCheck,
-  hasAll: boolean = placeholder.startsWith("["),
-): OptionKind<T> {
+export function list<T>(placeholder: string, faults: check.OptionCheck): OptionKind<T> {
+  const hasAll = placeholder.startsWith("[");
   return {
     faults,
     read: (given) => (hasAll && /^(true|false)$/.test(given) ? given === "true" : entriesOf(given)) as T,

@@ -252,9 +252,7 @@ export interface ConsoleSettings {
 
 /** Options with their defaults, checked. */
 export interface Settings {
-  /** Options of the engine only. */
   readonly engine: Pick<EngineOptions, "retentionMs" | "names" | "maxRestarts" | "leaseMs" | "logsEnds">;
-  /** Options of the service only. */
   readonly service: Pick<
     ServiceOptions,
     "authenticator" | "ownerOf" | "ignoresSecurity" | "interceptors" | "strictVersion" | "idempotentMessageIds"
@@ -291,7 +289,6 @@ export interface Settings {
   readonly page: boolean;
   /** Undefined without an operator's service. */
   readonly admin: AdminSettings | undefined;
-  /** Undefined without a console. */
   readonly console: ConsoleSettings | undefined;
   /** Keeps the latest audit records for operators; undefined without `admin` and `console`. */
   readonly recentAudit: RecentAudit | undefined;

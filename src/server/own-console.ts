@@ -30,7 +30,6 @@ export interface OwnConsoleOptions {
   readonly onNextLink: (link: string) => void;
 }
 
-/** A console on a port of its own. */
 export interface OwnConsole {
   /** The link that opens it, once. */
   readonly link: string;

@@ -1,16 +1,12 @@
 // Messages between the primary process and its workers, over the channel that Node.js opens for a child process.
 
+import type { Place } from "../http/node/listening.js";
+
 /** The ports that workers serve. */
 export type PortName = "http" | "grpc" | "admin";
 
 /** A place to listen at, as a worker asks for it. */
-export interface PortPlace {
-  readonly host: string;
-  readonly port: number;
-  readonly fd?: number | undefined;
-  readonly socket?: string | undefined;
-  readonly reusePort?: boolean | undefined;
-}
+export type PortPlace = Omit<Place, "source">;
 
 /** An error of the system, without its class. */
 export interface PortError {
@@ -25,7 +21,6 @@ export interface PortAnswer {
   readonly error?: PortError;
 }
 
-/** A message of a worker. */
 export type FromWorker =
   /** Opens a port, unless it is open. */
   | { readonly type: "open"; readonly port: PortName; readonly place: PortPlace }
@@ -49,10 +44,8 @@ export type FromWorker =
   | { readonly type: "ask"; readonly id: number; readonly question: string; readonly value: unknown }
   | { readonly type: "answer"; readonly id: number; readonly value: unknown };
 
-/** A message to a worker. */
 export type ToWorker =
   | { readonly type: "opened"; readonly port: PortName; readonly answer: PortAnswer }
-  /** Answers `store`. */
   | { readonly type: "store"; readonly answer: object }
   /** Comes with the connection as its handle. */
   | { readonly type: "connection"; readonly id: number; readonly port: PortName }

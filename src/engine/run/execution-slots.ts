@@ -11,7 +11,6 @@ export class OwnerSlots {
   readonly key: string;
   /** Running executions, and agents that may reply directly. */
   running = 0;
-  /** Bytes of the waiting messages. */
   waitingBytes = 0;
   readonly waiting: Set<ExecutionSlot> = new Set();
   /** Number of tasks it may still create before its open tasks are counted again. */
@@ -35,7 +34,6 @@ export class ExecutionSlot {
   readonly bytes: number;
   /** When the execution began or was queued, by `performance.now()`. */
   readonly began: number = performance.now();
-  /** True while it is a running one. */
   isHeld = false;
   isOver = false;
   /** Memory of the message that started the execution. */

@@ -32,7 +32,6 @@ interface Leaving {
   readonly cause?: LogCause | undefined;
 }
 
-/** Entries per read. */
 const READ_ENTRIES = 1_000;
 
 /** Converts a checkpoint to its stored form. */

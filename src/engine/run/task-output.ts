@@ -189,7 +189,6 @@ export function isProgress(event: AgentEvent): event is ArtifactEvent | StatusEv
   return event.kind === "artifact" || (event.kind === "status" && event.state === State.WORKING);
 }
 
-/** True if an event ends the task. */
 export function isEnd(event: TaskEvent): boolean {
   return event.kind === "status" && isTerminal(event.state);
 }

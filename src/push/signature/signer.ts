@@ -60,7 +60,6 @@ export interface PushSigner {
   readonly allKeys: () => Promise<KeySet>;
 }
 
-/** A JWKS. */
 interface KeySet {
   readonly keys: readonly object[];
 }
@@ -71,7 +70,6 @@ interface KeySet {
  */
 export const pushSignature = { lifetimeMs: 300_000 } as const;
 
-/** Parameters of a signer. */
 interface PushSignerOptions {
   /** Default: notifications are not signed. */
   readonly signing?: PushSigningOptions | undefined;

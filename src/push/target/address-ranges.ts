@@ -44,7 +44,6 @@ export function readNetwork(text: string): Network | undefined {
   return Number(bits) >= 96 ? [address, Number(bits) - 96] : undefined;
 }
 
-/** True if an address is in a network. */
 export function isIn(address: Address, [first, bits]: Network): boolean {
   return address.kind() === first.kind() && address.match(first, bits);
 }

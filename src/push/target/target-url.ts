@@ -6,15 +6,12 @@ import { plainName } from "./host-rules.js";
 
 export interface Target {
   readonly url: URL;
-  /** Origin of the URL. */
   readonly origin: string;
-  /** Path and query. */
   readonly path: string;
   /** Protocol, host and port: the key of limits and failures per host. */
   readonly host: string;
 }
 
-/** Rules for URLs. */
 export interface UrlRules {
   readonly allowHttp: boolean;
   readonly ports: ReadonlySet<number>;
@@ -41,7 +38,6 @@ export function readTarget(text: string, rules: UrlRules): Target | string {
   return hostFault(url, authority) ?? portFault(url, rules) ?? targetOf(url);
 }
 
-/** Converts a URL. */
 export function targetOf(url: URL): Target {
   // Computed once, because each property of a URL creates a string and many notifications share a target.
   return { url, origin: url.origin, path: url.pathname + url.search, host: webhookOrigin(url) };

@@ -2,7 +2,6 @@
 export interface NatsAddress {
   readonly servers: readonly string[];
   readonly isEncrypted: boolean;
-  /** Options of the login. */
   readonly login: { readonly user: string; readonly pass: string } | { readonly token: string } | Record<string, never>;
   readonly prefix: string | undefined;
 }
