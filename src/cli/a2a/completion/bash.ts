@@ -1,5 +1,5 @@
 import { BOOK_NAME } from "../agents/names.js";
-import { descents, kindsByOperand, kindsByOption, posix, quoted } from "./cases.js";
+import { commandsByPath, optionsByPath, posix, posixFunctions, quoted } from "./cases.js";
 import type { Tree } from "./tree.js";
 
 /** Finds the command that the words name, and the candidates for the next word. `NAME` stands for the program. */
@@ -92,49 +92,19 @@ complete -F _NAME NAME
 
 /** Returns the completion script for bash 3.2 and later. It starts no process. */
 export function bashScript(tree: Tree): string {
-  const { program, nodes, blocks } = tree;
-  const commands = posix.choice(
-    "place",
-    nodes
-      .filter((node) => node.commands.length > 0)
-      .map((node) => [[node.path], `reply=${quoted(node.commands.map(({ name }) => name).join(" "))}`]),
-  );
-  const options = blocks
-    .map(({ paths, options: rows }): readonly [readonly string[], string] => [
-      paths,
-      rows.flatMap(({ isHidden, names }) => (isHidden ? [] : names)).join(" "),
-    ])
-    .filter(([, names]) => names !== "")
-    .map(([paths, names]) => posix.choice("place", [[paths, `reply="$reply ${names}"`]]))
-    .join("\n");
+  const { program } = tree;
   return `# Completion of ${program} for bash.
 
-# Sets kind to the candidates for the value of an option; empty if it takes none.
-__${program}_option() {
-  local option=$1
-  kind=
-${kindsByOption(tree, posix, (kind) => `kind=${quoted(kind)}`)}
-}
-
-__${program}_operand() {
-  kind=
-${kindsByOperand(tree, posix, (kind) => `kind=${quoted(kind)}`)}
-}
-
-__${program}_descend() {
-  local word=$1 before=$place
-${descents(tree, posix, (path) => `place=${quoted(path)}`)}
-  [[ $place != "$before" ]]
-}
+${posixFunctions(tree)}
 
 __${program}_commands() {
   reply=
-${commands}
+${commandsByPath(tree, posix, (below) => `reply=${quoted(below.map(({ name }) => name).join(" "))}`)}
 }
 
 __${program}_options() {
   reply=
-${options}
+${optionsByPath(tree, posix, (rows) => `reply="$reply ${rows.map(([name]) => name).join(" ")}"`)}
 }
 
 ${walk.replaceAll("NAME", program)}`;

@@ -1,4 +1,4 @@
-import type { Kind, Tree } from "./tree.js";
+import type { Kind, Node, Tree } from "./tree.js";
 
 // The three scripts have the same functions: they find the command that the words name, and the kind of its next word.
 
@@ -39,6 +39,61 @@ export const fish: Syntax = {
 /** Returns a word in single quotes, for fish. */
 export function fishQuoted(text: string): string {
   return `'${text.replaceAll(/[\\']/g, "\\$&")}'`;
+}
+
+/** Returns the choice of the commands below a path. @param lines offers them */
+export function commandsByPath(
+  { nodes }: Tree,
+  { choice }: Syntax,
+  lines: (below: Node["commands"]) => string,
+): string {
+  const groups = nodes.filter(({ commands }) => commands.length > 0);
+  return choice(
+    "place",
+    groups.map(({ path, commands }) => [[path], lines(commands)]),
+  );
+}
+
+/** Returns the options of each path. @param lines offers the names of options with their descriptions */
+export function optionsByPath(
+  { blocks }: Tree,
+  { choice }: Syntax,
+  lines: (rows: readonly NamedOption[]) => string,
+): string {
+  return blocks
+    .map(({ paths, options }) => {
+      const shown = options.filter(({ isHidden }) => !isHidden);
+      return { paths, rows: shown.flatMap(({ names, about }) => names.map((name): NamedOption => [name, about])) };
+    })
+    .filter(({ rows }) => rows.length > 0)
+    .map(({ paths, rows }) => choice("place", [[paths, lines(rows)]]))
+    .join("\n");
+}
+
+/** One name of an option, and its description. */
+type NamedOption = readonly [name: string, about: string];
+
+/** Returns the functions of bash and zsh that set `kind` and `place`, by the words of the line. */
+export function posixFunctions(tree: Tree): string {
+  const { program } = tree;
+  const kind = (to: Kind): string => `kind=${quoted(to)}`;
+  return `# Sets kind to the candidates for the value of an option; empty if it takes none.
+__${program}_option() {
+  local option=$1
+  kind=
+${kindsByOption(tree, posix, kind)}
+}
+
+__${program}_operand() {
+  kind=
+${kindsByOperand(tree, posix, kind)}
+}
+
+__${program}_descend() {
+  local word=$1 before=$place
+${descents(tree, posix, (path) => `place=${quoted(path)}`)}
+  [[ $place != "$before" ]]
+}`;
 }
 
 /** Returns the choice of a kind by the path and an option's name. @param set writes the assignment of a kind */

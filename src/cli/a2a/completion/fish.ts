@@ -1,5 +1,5 @@
 import { BOOK_NAME } from "../agents/names.js";
-import { descents, fish, fishQuoted, kindsByOperand, kindsByOption } from "./cases.js";
+import { commandsByPath, descents, fish, fishQuoted, kindsByOperand, kindsByOption, optionsByPath } from "./cases.js";
 import type { Tree } from "./tree.js";
 
 /** Returns a command that prints candidates with their descriptions. */
@@ -84,22 +84,8 @@ complete -c NAME -f -a '(__NAME_complete)'
 
 /** Returns the completion script for fish. It starts no process. */
 export function fishScript(tree: Tree): string {
-  const { program, nodes, blocks } = tree;
+  const { program } = tree;
   const set = (kind: string): string => `set kind ${fishQuoted(kind)}`;
-  const commands = fish.choice(
-    "place",
-    nodes
-      .filter((node) => node.commands.length > 0)
-      .map((node) => [[node.path], printed(node.commands.map(({ name, about }) => [name, about]))]),
-  );
-  const options = blocks
-    .map(({ paths, options: rows }) => ({
-      paths,
-      rows: rows.flatMap(({ isHidden, names, about }) => (isHidden ? [] : names.map((name) => [name, about] as const))),
-    }))
-    .filter(({ rows }) => rows.length > 0)
-    .map(({ paths, rows }) => fish.choice("place", [[paths, printed(rows)]]))
-    .join("\n");
   return `# Completion of ${program} for fish.
 
 # Sets kind to the candidates for the value of an option; empty if it takes none.
@@ -120,11 +106,11 @@ ${descents(tree, fish, (path) => `set place ${fishQuoted(path)}`)}
 end
 
 function __${program}_commands --argument-names place
-${commands}
+${commandsByPath(tree, fish, (below) => printed(below.map(({ name, about }) => [name, about])))}
 end
 
 function __${program}_options --argument-names place
-${options}
+${optionsByPath(tree, fish, printed)}
 end
 
 ${walk.replaceAll("NAME", program)}`;

@@ -3,7 +3,6 @@ import type { Argument, Command, Option } from "commander";
 /** Candidates for a value, as the scripts know them: a keyword, or `words` and the words. */
 export type Kind = "text" | "files" | "folders" | "agents" | "refs" | `words ${string}`;
 
-/** An option, as completion needs it. */
 export interface OptionRow {
   readonly names: readonly string[];
   readonly about: string;
@@ -19,7 +18,6 @@ export interface OptionBlock {
   readonly options: readonly OptionRow[];
 }
 
-/** A command or a group. */
 export interface Node {
   /** Its words; empty for the program. */
   readonly path: string;

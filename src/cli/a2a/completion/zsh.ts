@@ -1,5 +1,5 @@
 import { BOOK_NAME } from "../agents/names.js";
-import { descents, kindsByOperand, kindsByOption, posix, quoted } from "./cases.js";
+import { commandsByPath, optionsByPath, posix, posixFunctions, quoted } from "./cases.js";
 import type { Tree } from "./tree.js";
 
 /** Returns a candidate with its description, as `_describe` reads it. */
@@ -79,55 +79,22 @@ fi
 
 /** Returns the completion script for zsh. It starts no process. */
 export function zshScript(tree: Tree): string {
-  const { program, nodes, blocks } = tree;
-  const commands = posix.choice(
-    "place",
-    nodes
-      .filter((node) => node.commands.length > 0)
-      .map((node) => [
-        [node.path],
-        `reply=(${node.commands.map(({ name, about }) => `\n  ${described(name, about)}`).join("")}\n)`,
-      ]),
-  );
-  const options = blocks
-    .map(({ paths, options: rows }): readonly [readonly string[], string] => [
-      paths,
-      rows
-        .flatMap(({ isHidden, names, about }) => (isHidden ? [] : names.map((name) => `\n  ${described(name, about)}`)))
-        .join(""),
-    ])
-    .filter(([, lines]) => lines !== "")
-    .map(([paths, lines]) => posix.choice("place", [[paths, `reply+=(${lines}\n)`]]))
-    .join("\n");
+  const { program } = tree;
+  const listed = (rows: readonly (readonly [name: string, about: string])[]): string =>
+    rows.map(([name, about]) => `\n  ${described(name, about)}`).join("");
   return `#compdef ${program}
 # Completion of ${program} for zsh.
 
-# Sets kind to the candidates for the value of an option; empty if it takes none.
-__${program}_option() {
-  local option=$1
-  kind=
-${kindsByOption(tree, posix, (kind) => `kind=${quoted(kind)}`)}
-}
-
-__${program}_operand() {
-  kind=
-${kindsByOperand(tree, posix, (kind) => `kind=${quoted(kind)}`)}
-}
-
-__${program}_descend() {
-  local word=$1 before=$place
-${descents(tree, posix, (path) => `place=${quoted(path)}`)}
-  [[ $place != $before ]]
-}
+${posixFunctions(tree)}
 
 __${program}_commands() {
   reply=()
-${commands}
+${commandsByPath(tree, posix, (below) => `reply=(${listed(below.map(({ name, about }) => [name, about]))}\n)`)}
 }
 
 __${program}_options() {
   reply=()
-${options}
+${optionsByPath(tree, posix, (rows) => `reply+=(${listed(rows)}\n)`)}
 }
 
 ${walk.replaceAll("NAME", program)}`;
