@@ -1,27 +1,17 @@
 import { type Limits, withinHeap } from "../core/limits.js";
 
-interface AdminBounds {
-  /** Unary calls in progress. */
-  calls: number;
-  /** Streams open at once. */
-  streams: number;
-  /** Connections open at once. */
-  connections: number;
-  /** Size of a request in bytes: room for the export of a task. At most a sixteenth of the heap. */
-  requestBytes: number;
-  /** Length of a text in a request, except an export, in characters. */
-  textLength: number;
-  /** Items of a list in a request. */
-  items: number;
-}
-
 /** Limits of the operator's service, whose calls do not count against those of the A2A protocol. */
-export const adminBounds: Readonly<AdminBounds> = {
+export const adminBounds: Readonly<
+  Record<"calls" | "streams" | "connections" | "requestBytes" | "textLength" | "items", number>
+> = {
   calls: 64,
   streams: 64,
   connections: 256,
+  /** Size of a request in bytes: room for the export of a task. At most a sixteenth of the heap. */
   requestBytes: 64 * 1024 * 1024,
+  /** Length of a text in a request, except an export, in characters. */
   textLength: 2_048,
+  /** Items of a list in a request. */
   items: 1_000,
 };
 

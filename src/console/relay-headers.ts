@@ -1,71 +1,32 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { hopByHop } from "../push-receiver/arrival.js";
 
 /** Headers of one connection, which the next one has of its own (RFC 9110, 7.6.1). */
 const ofConnection: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "http2-settings",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
+  ...hopByHop,
+  ...["http2-settings", "proxy-authenticate", "proxy-authorization", "proxy-connection"],
 ]);
 
 /** Headers of a request that concern the console and its browser, not the agent. */
 const ofBrowser: ReadonlySet<string> = new Set([
-  "accept-encoding",
-  "cookie",
-  "forwarded",
-  "host",
-  "origin",
-  "referer",
-  "via",
-  "x-real-ip",
+  ...["accept-encoding", "cookie", "origin", "referer"],
+  ...["forwarded", "via", "x-real-ip"],
 ]);
 
-/**
- * Headers of an answer that a browser would apply to the origin of the console: its cookies and storage, its policies,
- * its connections and its reports.
- */
+/** Headers of an answer that a browser would apply to the origin of the console. */
 const ofOrigin: ReadonlySet<string> = new Set([
-  "accept-ch",
-  "activate-storage-access",
-  "alt-svc",
-  "clear-site-data",
-  "connection-allowlist",
-  "content-location",
-  "content-security-policy",
-  "critical-ch",
-  "document-policy",
-  "expect-ct",
-  "feature-policy",
-  "integrity-policy",
-  "link",
-  "nel",
-  "no-vary-search",
-  "observe-browsing-topics",
-  "origin-agent-cluster",
-  "public-key-pins",
-  "refresh",
-  "report-to",
-  "reporting-endpoints",
-  "service-worker-allowed",
-  "set-cookie",
-  "set-cookie2",
-  "set-login",
-  "sourcemap",
-  "speculation-rules",
-  "strict-transport-security",
-  "supports-loading-mode",
-  "timing-allow-origin",
-  "use-as-dictionary",
-  "x-dns-prefetch-control",
-  "x-sourcemap",
+  // Cookies, logins and storage.
+  ...["activate-storage-access", "clear-site-data", "set-cookie", "set-cookie2", "set-login"],
+  // Policies.
+  ...["connection-allowlist", "content-security-policy", "document-policy", "feature-policy", "integrity-policy"],
+  ...["origin-agent-cluster", "service-worker-allowed", "strict-transport-security", "timing-allow-origin"],
+  // Connections, and requests that the browser makes of its own accord.
+  ...["accept-ch", "alt-svc", "critical-ch", "link", "refresh", "speculation-rules", "x-dns-prefetch-control"],
+  // Caches.
+  ...["content-location", "no-vary-search", "supports-loading-mode", "use-as-dictionary"],
+  // Reports, and hints for developers.
+  ...["expect-ct", "nel", "observe-browsing-topics", "public-key-pins", "report-to", "reporting-endpoints"],
+  ...["sourcemap", "x-sourcemap"],
 ]);
 
 /** Families of such headers, and headers of the relay itself. */

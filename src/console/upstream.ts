@@ -9,16 +9,16 @@ import type { BodySource, BodyWriter, HttpResponse } from "../http/response.js";
 import { headersFromAgent } from "./relay-headers.js";
 
 /** Times and sizes of requests that are passed on. */
-export const upstreamLimits: {
+export const upstreamLimits: Readonly<Record<"headMs" | "idleMs" | "headBytes" | "informational", number>> = {
   /** Time until the head of the answer, in milliseconds. A blocking call lasts as long as the task of the agent. */
-  readonly headMs: number;
+  headMs: 600_000,
   /** Time without a byte in either direction, in milliseconds. Streams of waiting tasks are silent for long. */
-  readonly idleMs: number;
+  idleMs: 3_600_000,
   /** Size of the head of the answer in bytes. */
-  readonly headBytes: number;
+  headBytes: 64 * 1024,
   /** Informational answers (1xx) before it. */
-  readonly informational: number;
-} = { headMs: 600_000, idleMs: 3_600_000, headBytes: 64 * 1024, informational: 100 };
+  informational: 100,
+};
 
 /** The target of a request that is passed on. */
 export interface Upstream {

@@ -2,13 +2,12 @@ import { base64urlOf } from "./bytes.js";
 
 /** Parts for programs that show or store notifications: the command `listen`, and the console. */
 
-/** Returns a random token. */
 export function newToken(): string {
   return base64urlOf(crypto.getRandomValues(new Uint8Array(24)));
 }
 
 /** Headers of one connection, in lower case. */
-const hopByHop: ReadonlySet<string> = new Set([
+export const hopByHop: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
   "expect",
