@@ -134,7 +134,8 @@ export async function jsonArgument(context: Context, given: string, flag: string
   }
 }
 
-async function fileBytes(path: string, flag: string): Promise<Uint8Array<ArrayBuffer>> {
+/** Reads a file that a flag names. @throws Failure */
+export async function fileBytes(path: string, flag: string): Promise<Buffer<ArrayBuffer>> {
   try {
     return await readFile(path);
   } catch (error) {

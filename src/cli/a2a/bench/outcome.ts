@@ -12,16 +12,15 @@ import type { HttpAnswer } from "../../../client/platform.js";
 import { errorInConnect, errorInTrailers } from "../../../client/transport/wire-errors.js";
 import { Gathered } from "../../../core/bytes.js";
 import { A2AError } from "../../../core/error.js";
-import { membersOf } from "../../../core/members.js";
+import { isRecord, membersOf } from "../../../core/members.js";
 import { endsBlockingSend } from "../../../task/state.js";
 import { Envelopes } from "../../../wire/envelopes.js";
+import { parsedJson } from "../../../wire/parsed-json.js";
 import type { Operation } from "./options.js";
 
-/** The end of one call. */
 export interface Outcome {
   /** Kind of the error; undefined for a success. */
   readonly fault?: string | undefined;
-  /** Bytes of the body. */
   readonly bytes: number;
   /** Events of a stream; 0 for other answers. */
   readonly events: number;
@@ -95,12 +94,8 @@ function jsonTextFault(
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const json: unknown = JSON.parse(text);
-    return typeof json === "object" && json !== null ? (json as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  const json = parsedJson(text);
+  return isRecord(json) ? json : undefined;
 }
 
 /** Returns the state in a task, or in a choice of a send or a stream; COMPLETED for a message. */

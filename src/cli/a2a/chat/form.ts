@@ -2,6 +2,7 @@ import { runInNewContext } from "node:vm";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { violationText } from "../../../core/error.js";
 import { isJsonObject } from "../../../wire/json-struct.js";
+import { parsedJson } from "../../../wire/parsed-json.js";
 import { singleLine } from "../text.js";
 
 /** Most fields that are asked for one by one. */
@@ -43,7 +44,6 @@ export function formIn(data: readonly JsonValue[]): Form | undefined {
 /** Asks for a line; undefined if the person leaves the form. */
 export type Ask = (prompt: string) => Promise<string | undefined>;
 
-/** Shows a line. */
 export type Tell = (line: string, isFault?: boolean) => void;
 
 /** Result of asking for a form: its values, or what the person did instead. */
@@ -162,16 +162,8 @@ function read(typed: string, { type, enum: choices, items }: JsonObject): JsonVa
   if (type === "array" && !/^\s*\[/.test(typed)) {
     return typed.split(",").map((each) => read(each.trim(), isJsonObject(items) ? items : {}));
   }
-  if (type === "array" || type === "object") return json(typed);
+  if (type === "array" || type === "object") return parsedJson(typed) ?? typed;
   return typed;
-}
-
-function json(typed: string): JsonValue {
-  try {
-    return JSON.parse(typed) as JsonValue;
-  } catch {
-    return typed;
-  }
 }
 
 async function faultOf(value: JsonValue, rules: JsonObject): Promise<string | undefined> {

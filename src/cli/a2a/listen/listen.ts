@@ -1,4 +1,4 @@
-import { open, readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { StreamResponseSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { orAborted } from "../../../core/async.js";
@@ -10,6 +10,7 @@ import { Failure, usage } from "../errors.js";
 import { httpUrl, wholeNumber } from "../kinds.js";
 import { jsonOf } from "../output.js";
 import { ownOption } from "../own-options.js";
+import { fileBytes } from "../parts.js";
 import { eventText, field } from "../text.js";
 import { forward, type Recorded, replay } from "./forward.js";
 import { type Arrival, openWebhook } from "./webhook.js";
@@ -62,7 +63,9 @@ async function trustOf(context: Context) {
     ...(io.env.A2ACLI_PUSH_TOKEN === undefined ? [] : [io.env.A2ACLI_PUSH_TOKEN]),
   ];
   const files = context.own("secret-file");
-  const secrets = await Promise.all(files.map(async (file) => (await read(resolve(io.cwd, file))).trim()));
+  const secrets = await Promise.all(
+    files.map(async (file) => String(await fileBytes(resolve(io.cwd, file), "--secret-file")).trim()),
+  );
   const [servers, publicKeys] = [context.own("server"), context.own("public-key")];
   const isSigned = servers.length + secrets.length + publicKeys.length > 0;
   if (!isSigned && tokens.length === 0) {
@@ -103,14 +106,6 @@ async function opened(file: string) {
     return await open(file, "a", 0o600);
   } catch (error) {
     throw usage(`--record: ${messageIn(error)}`);
-  }
-}
-
-async function read(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw usage(`--secret-file: ${messageIn(error)}`);
   }
 }
 

@@ -69,7 +69,6 @@ function waitAt(context: Context, webhook: Webhook, token: string, arrivals: Arr
   };
 }
 
-/** The notifications of tasks. */
 class Arrivals {
   readonly #settled = new Set<string>();
   #notify: () => void = () => {};

@@ -13,7 +13,6 @@ const MAX_CONNECTIONS = 128;
 /** Time for a notification to arrive, in milliseconds. */
 const ARRIVAL_MS = 30_000;
 
-/** A notification as it arrived. */
 export interface Arrival {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
@@ -22,7 +21,6 @@ export interface Arrival {
 /** Handles a verified notification. An error makes the sender try again. */
 export type Handle = (event: PushEvent, arrival: Arrival) => Promise<void>;
 
-/** Options of a webhook on this machine. */
 interface WebhookOptions {
   readonly host: string;
   readonly port: number;
@@ -35,7 +33,6 @@ interface WebhookOptions {
   readonly refused: (why: string) => void;
 }
 
-/** A webhook that listens. */
 export interface Webhook {
   /** Where agents reach it. */
   readonly url: string;
@@ -60,17 +57,7 @@ export async function openWebhook(options: WebhookOptions): Promise<Webhook> {
     const body = await bodyOf(request);
     if (body === undefined) return end(response, 413);
     const arrival = { headers: ownHeaders(request.headers), body };
-    const given = { method: request.method ?? "", headers: arrival.headers, ...(body.length > 0 && { body }) };
-    const own = receiver.fetch((event) => handle(event, arrival));
-    const { method } = given;
-    const asked = new Request(url, method === "GET" || method === "HEAD" ? { method, headers: given.headers } : given);
-    const { status, headers, ...rest } = await own(asked).then(async (r) => ({
-      status: r.status,
-      headers: r.headers,
-      text: await r.text(),
-    }));
-    for (const [key, value] of headers) response.setHeader(key, value);
-    end(response, status, rest.text);
+    await receiver.handler((event) => handle(event, arrival))(Object.assign(request, { body }), response);
   };
   return {
     url,
