@@ -14,7 +14,6 @@ import type { Operator, Role } from "./methods.js";
 import type { AdminAccessOptions, AdminRoles } from "./options.js";
 import { TokensFile, tokenLookup } from "./tokens.js";
 
-/** Parts that access needs. */
 interface AccessParts {
   readonly limits: Limits;
   readonly logger: Logger;
@@ -23,7 +22,6 @@ interface AccessParts {
   readonly throttle?: Throttle;
 }
 
-/** Identifies the operators of calls. */
 export interface OperatorAccess {
   /**
    * Returns the operator of a call, synchronously unless a check is asynchronous, and sets the call's caller.

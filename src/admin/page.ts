@@ -19,7 +19,6 @@ type KeyOf<T extends readonly (keyof Kinds)[]> = { readonly [I in keyof T]: Kind
 
 /** The page that a request asks for. */
 interface Page<Key> {
-  /** Maximum number of items. */
   readonly limit: number;
   /** Key of the last item of the page before; undefined for the first page. */
   readonly after: Key | undefined;

@@ -13,7 +13,6 @@ import type { Metrics } from "../telemetry/metrics.js";
 interface AdminLifecycle {
   /** `starting`, `ready`, `unavailable` or `draining`. */
   readonly readiness: string;
-  /** Number of running tasks. */
   readonly running: number;
   /** Refuses new calls of the A2A protocol from now on. */
   beginDrain(): void;
@@ -41,7 +40,6 @@ export interface AdminParts {
   readonly backupFolder: string | undefined;
   /** Versions of the protocol that the server serves. */
   readonly versions: readonly string[];
-  /** The counters of the server. */
   readonly metrics: Metrics;
   /** Undefined for a server of one process. */
   readonly others?: OtherProcesses | undefined;

@@ -31,10 +31,8 @@ import { transferOperations } from "./operations/transfer.js";
 import { ofWholeServer } from "./operations/whole-server.js";
 import type { AdminParts } from "./parts.js";
 
-/** Options of the operator's service. */
 interface AdminServiceOptions {
   readonly access: OperatorAccess;
-  /** Logs a line for each call. */
   readonly logsCalls: boolean;
   /** Delays calls until the server has started. */
   readonly afterStart: ServiceInterceptor;

@@ -18,7 +18,6 @@ const json = {
   required: ["allowed"],
 };
 
-/** The form of an approval. */
 export const approvalForm: StandardSchema<unknown, Approval> = {
   "~standard": {
     version: 1,

@@ -17,10 +17,8 @@ export interface AskUserOptions {
 const IN_WORDS =
   "The user fills in a form, which is the result, or answers in words: then the result is their text as `said`.";
 
-/** Key of a tool's form. */
 const formKey: unique symbol = Symbol("form");
 
-/** Input of the tool. */
 const input = {
   type: "object",
   properties: { question: { type: "string", description: "The question for the user." } },

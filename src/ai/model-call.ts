@@ -9,7 +9,6 @@ import type { ModelSettings } from "./options.js";
 import { aiSdk } from "./sdk.js";
 import { labelOf } from "./talk-file.js";
 
-/** One call of a model. */
 export interface ModelCall {
   readonly model: LanguageModel;
   readonly system: string | undefined;

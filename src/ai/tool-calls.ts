@@ -25,7 +25,6 @@ export function openCalls(response: readonly ModelMessage[]): ToolCallPart[] {
   );
 }
 
-/** A call of a tool. */
 export interface NamedCall {
   readonly call: ToolCallPart;
   readonly tool: ToolSet[string];
@@ -33,7 +32,6 @@ export interface NamedCall {
   readonly name: string;
 }
 
-/** A call of a tool with its surroundings. */
 export interface ToolRun extends NamedCall {
   readonly messages: ModelMessage[];
   readonly emit: (event: AgentEvent) => Promise<void>;
@@ -128,7 +126,6 @@ export class ToolGroup {
     };
   }
 
-  /** Notes that a tool has ended. */
   ended(): void {
     if (--this.#busy === 0) this.#waiting.release();
   }

@@ -2,7 +2,6 @@ import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { quoted, shownCredentials } from "../page/command.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 
-/** Properties of a server for the greeting. */
 interface Opened {
   readonly url: string;
   readonly grpcAddress: string | undefined;
@@ -16,7 +15,6 @@ interface Opened {
   readonly publicUrl?: string | undefined;
   /** The card of the first agent, with its interfaces. */
   readonly card: AgentCard;
-  /** The names of several agents. */
   readonly agents?: readonly string[];
   /** The version that calls have to name; undefined if they need not name one. */
   readonly version?: string | undefined;

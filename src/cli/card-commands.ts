@@ -128,7 +128,6 @@ async function read(place: string): Promise<string> {
   return Buffer.concat(pieces).toString("utf8");
 }
 
-/** Prefixes an error with its context. */
 async function explained<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -147,7 +146,6 @@ function warn(sentence: string): void {
   process.stderr.write(`parley: ${printable(sentence)}\n`);
 }
 
-/** Flags of `parley card sign`. */
 export interface SignFlags {
   readonly key: readonly string[];
   readonly kid: readonly string[];
@@ -156,7 +154,6 @@ export interface SignFlags {
   readonly alsoWithoutEmpty: boolean;
 }
 
-/** Flags of `parley card verify`. */
 export interface VerifyFlags {
   readonly key: readonly string[];
   readonly jwks: readonly string[];

@@ -10,7 +10,6 @@ import type { Io } from "./io.js";
 import { createLog } from "./log.js";
 import { adminTarget, type ReachFlags } from "./operate/service.js";
 
-/** Flags of `parley console`. */
 export interface ConsoleFlags extends Pick<ReachFlags, "admin" | "adminTokenFile"> {
   readonly task?: string;
   readonly recording?: string;

@@ -9,11 +9,8 @@ import { type CommandOptions, commandTable, defaultCommandOptions } from "./comm
 import { flagOf } from "./flag-of.js";
 import { UsageError } from "./usage-error.js";
 
-/** One option of the command line. */
 export interface Flag {
-  /** Group of the option. */
   readonly of: "server" | "limits" | "command";
-  /** Its name in code. */
   readonly name: string;
   /** Its flag, such as `--grpc-port`. */
   readonly flag: string;

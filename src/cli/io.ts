@@ -1,12 +1,10 @@
 import type { Readable, Writable } from "node:stream";
 
-/** The standard input. */
 export interface InputStream extends Readable {
   readonly isTTY?: boolean;
   setRawMode?(raw: boolean): unknown;
 }
 
-/** A standard output. */
 export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
   /** Size of the terminal. */
@@ -20,7 +18,6 @@ export interface OutputStream extends Writable {
 export interface Io {
   /** Name of the binary, as hints show it: `parley` or `a2a`. */
   readonly program: string;
-  /** Version of the package. */
   readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;

@@ -2,7 +2,6 @@ import { inspect } from "node:util";
 import type { Logger } from "../core/log.js";
 import type { LogFormat, LogLevel } from "./command-options.js";
 
-/** The output of a log, usually stderr. */
 interface LogStream {
   readonly isTTY?: boolean;
   /** Follows NO_COLOR, FORCE_COLOR and TERM, as Node.js does for terminals. */
@@ -26,7 +25,6 @@ export async function createLog(level: LogLevel, format: LogFormat): Promise<Log
 const levels = ["debug", "info", "warn", "error"] as const;
 const ranks: readonly string[] = levels;
 
-/** SGR codes of a level's name. */
 const colours = { debug: "2", info: "32", warn: "33", error: "31" } as const;
 
 /** Writes a line for each entry, with time, level, message and fields, and the stacks of errors below it. */

@@ -5,7 +5,6 @@ const colours = { red: "31", green: "32", yellow: "33", dim: "2", bold: "1" } as
 
 export type Colour = keyof typeof colours;
 
-/** Appearance of text on a stream. */
 export interface Look {
   /** Width of the terminal; undefined in a pipe, where nothing is cut. */
   readonly width: number | undefined;

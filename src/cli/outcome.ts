@@ -5,7 +5,6 @@ import { CommandError } from "./command-error.js";
 import { RESTART_CODE } from "./exit.js";
 import { UsageError } from "./usage-error.js";
 
-/** Result of a command. */
 export interface Outcome {
   /**
    * 0: done. 2: a mistake that the user can correct. 75: a fault that may pass, so start again. 1: any other error. See

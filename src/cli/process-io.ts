@@ -2,7 +2,6 @@ import { homedir } from "node:os";
 import { basename } from "node:path";
 import type { Io } from "./io.js";
 
-/** Returns the surroundings of this process. */
 export function processIo(version: string): Io {
   let interrupted: AbortSignal | undefined;
   return {

@@ -56,7 +56,6 @@ export async function serve(path: string, given: Given, parts?: ServeParts): Pro
   await serveHere(path, given, { parts, worker });
 }
 
-/** Serves in this process. */
 async function serveHere(
   path: string,
   given: Given,

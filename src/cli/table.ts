@@ -4,7 +4,6 @@ import { type Colour, cut, type Look, paint, widthOf } from "./look.js";
 /** A cell: its text, or the text and its colour. */
 export type Cell = string | { readonly text: string; readonly colour: Colour | undefined };
 
-/** A column of a table. */
 export interface Column {
   readonly title: string;
   /** Narrowest width to which it may be cut. Default: it is never cut. */

@@ -34,7 +34,6 @@ export const credentialsCheck: { readonly everyMs: number } = { everyMs: 30_000 
 /** Checks of a console, by the way that they belong to. */
 export type LoginChecks = Readonly<Partial<Record<Login, OperatorAccess>>>;
 
-/** Parts of the access to a console. */
 interface AccessParts {
   readonly checks: LoginChecks;
   readonly addressOf: AddressOf;
@@ -66,7 +65,6 @@ export class ConsoleAccess implements OperatorAccess {
     this.#onEnd.push(listener);
   }
 
-  /** The ways to begin a session. */
   get ways(): readonly Login[] {
     return (["token", "admin"] as const).filter((way) => this.#checks[way] !== undefined);
   }
@@ -191,7 +189,6 @@ export class ConsoleAccess implements OperatorAccess {
     return checkRole(operator, role);
   }
 
-  /** Ends the session of a request. */
   end(request: HttpRequest): void {
     const [id] = this.#sessions.find(request.header("cookie")) ?? [];
     if (id !== undefined) this.#sessions.end(id);

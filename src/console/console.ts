@@ -21,7 +21,6 @@ import { type CookiePlace, sessionCookie } from "./sessions.js";
 /** Largest body of a login, in bytes. */
 const MAX_LOGIN_BYTES = 4_096;
 
-/** Parts of a console. */
 export interface ConsoleParts {
   readonly access: ConsoleAccess;
   readonly relay: Relay;

@@ -22,7 +22,6 @@ export function isOwnRequest(request: HttpRequest, seen: SeenOrigin): boolean {
   return request.method === "GET" || request.method === "HEAD";
 }
 
-/** Returns the port of an origin. */
 export function portOf(seen: SeenOrigin): string {
   return urlOf(seen)?.port || (seen.isSecure ? "443" : "80");
 }

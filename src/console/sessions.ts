@@ -9,7 +9,6 @@ const MAX_SESSIONS = 64;
 /** Time after which an unused session ends, in milliseconds. */
 export const sessionIdle: { readonly timeoutMs: number } = { timeoutMs: 12 * 3_600_000 };
 
-/** The facts of a session. */
 interface SessionStart {
   readonly operator: Operator;
   /** Headers with the credentials that began it, by lower-case name; undefined for one that a link began. */

@@ -26,7 +26,6 @@ export function uncalled(place: Place, why: NonNullable<Finding>): Line {
 /** Yields further lines of an interface, after its checks. */
 type After = (probe: Probe, place: Place) => AsyncIterable<Line>;
 
-/** Options of an examination. */
 export interface Examination {
   /**
    * True to check requirements only, to list checks that do not apply to an older version, and to end the run if a

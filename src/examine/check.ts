@@ -59,7 +59,6 @@ export function quoted(text: string): string {
   return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED)}…`;
 }
 
-/** Calls, and expects an error. */
 export async function expectError(call: Promise<unknown>, ...reasons: readonly Reason[]): Promise<Finding> {
   const wanted = reasons.join(" or ");
   const error = await errorOf(call);

@@ -1,6 +1,5 @@
 import type { Check, Finding } from "./check.js";
 
-/** A line of a report. */
 export interface Line {
   /** Empty for the card. */
   readonly binding: string;
@@ -22,7 +21,6 @@ export type Place = Pick<Line, "binding" | "version" | "url">;
 /** A check without its code. */
 export type Rule = Pick<Check, "name" | "section" | "requirement" | "mend" | "isAdvice">;
 
-/** Returns the line of a finding. */
 export function lineOf({ binding, version, url }: Place, rule: Rule, finding: Finding): Line {
   const { name, section, requirement, mend, isAdvice = false } = rule;
   return {

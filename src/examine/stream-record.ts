@@ -26,7 +26,6 @@ export interface StreamRecord {
   readonly staysOpen: boolean;
   /** The task was still running, and SubscribeToTask was called; this is its first event. */
   readonly resumed: { readonly first: StreamResponse | undefined; readonly error: A2AError | undefined } | undefined;
-  /** The task after the stream. */
   readonly task: Task | undefined;
 }
 

@@ -27,7 +27,6 @@ export class Wire {
   #change: Change | undefined;
   #last: Exchange | undefined;
 
-  /** The latest exchange. */
   get last(): Exchange | undefined {
     return this.#last;
   }

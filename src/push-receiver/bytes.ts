@@ -33,5 +33,4 @@ export function base64urlOf(bytes: Uint8Array): string {
   return base64Of(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** Joins a text and bytes. */
 export const concatText = (text: string, bytes: Uint8Array): Bytes => concat([utf8Of(text), bytes]);

@@ -55,7 +55,6 @@ export interface PushEvent {
   readonly signatures: readonly PushSignature[];
 }
 
-/** A parsed body. */
 interface ReadBody {
   readonly response: StreamResponse;
   readonly taskId: string;

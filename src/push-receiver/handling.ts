@@ -23,7 +23,6 @@ export interface VerifiedPush {
   readonly mark: PushMark | undefined;
 }
 
-/** Dependencies of handling notifications. */
 interface HandlingParts {
   readonly verify: (request: PushRequest) => Promise<VerifiedPush>;
   readonly memory: PushMemory;

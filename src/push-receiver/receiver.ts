@@ -98,7 +98,6 @@ interface Vouched {
   readonly seconds?: number;
 }
 
-/** Verifies notifications. */
 class Judge {
   readonly maxBodyBytes: number;
   readonly #maxBodyValues: number;

@@ -33,7 +33,6 @@ const MAX_LENGTH = 8 * 1024;
 /** Maximum length of unverified text in the log, in characters. */
 const MAX_SHOWN = 300;
 
-/** Verifies the JWTs of servers. */
 export class TokenVerifier {
   readonly #audience: readonly string[];
   readonly #verifiers: ReadonlyMap<string, (token: string) => Promise<Verified | TokenFault>>;

@@ -48,7 +48,6 @@ export class SimulatedProcess {
     this.#parts = composeNode({ ...settings, engine, service });
   }
 
-  /** Makes a call with one answer. */
   async unary<M extends DescMethodUnary>(
     method: M,
     request: MessageShape<M["input"]>,
@@ -83,7 +82,6 @@ export class SimulatedProcess {
     return this.#parts.lifecycle.start();
   }
 
-  /** Ends in order. */
   async end(): Promise<void> {
     await this.#parts.lifecycle.close(0);
   }

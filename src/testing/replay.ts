@@ -25,7 +25,6 @@ export interface ReplayedTurn {
   readonly task: ReadableTask;
 }
 
-/** Starts a process on a store. */
 type BeginProcess = (store: TaskStore, logger: Logger) => SimulatedProcess;
 
 /**

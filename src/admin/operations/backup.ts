@@ -11,7 +11,6 @@ import type { AdminParts } from "../parts.js";
 /** A name without a folder, which is neither hidden nor taken for an option of a command. */
 const plainName = /^[A-Za-z0-9][\w.-]{0,127}$/;
 
-/** Backs up the store. */
 export function backupOperation({ store, backupFolder }: AdminParts): Pick<AdminMethods, "createBackup"> {
   return {
     async createBackup({ name }) {

@@ -47,7 +47,6 @@ type Names =
   | "resendEvent"
   | "deletePushConfig";
 
-/** Reads and repeats push notifications. */
 export function deliveryOperations(parts: AdminParts): Pick<AdminMethods, Names> {
   const { store, audit, pushOperations } = parts;
   const push = pushOperations ?? createPushOperations(() => undefined, { store, audit });

@@ -56,9 +56,7 @@ interface Filter {
   readonly traceParent: string;
 }
 
-/** Outcome of a deletion. */
 interface Deletion {
-  /** Number of removed tasks. */
   readonly removed: number;
   /** Number of tasks that arrived meanwhile and remain. */
   readonly remaining: number;
@@ -142,7 +140,6 @@ async function end({ engine }: AdminParts, { taskId, state }: TaskHead, { traceP
   return false;
 }
 
-/** Lists conversations of all owners. */
 export function contextOperations({ store }: AdminParts): Pick<AdminMethods, "listContexts"> {
   return {
     async listContexts(request) {

@@ -22,7 +22,6 @@ import { summaryOf } from "./task-summary.js";
 
 type Methods = Pick<AdminMethods, "getServer" | "listExecutions" | "listLimits" | "setLogLevel" | "drain">;
 
-/** Tells operators who they are. */
 export const operatorOperation: Pick<AdminMethods, "getOperator"> = {
   getOperator: async (_request, { operator: { name, role } }) => create(GetOperatorResponseSchema, { name, role }),
 };

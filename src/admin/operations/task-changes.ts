@@ -82,7 +82,6 @@ class Changes {
     this.#wake();
   }
 
-  /** Ends the stream with an error. */
   fail(error: unknown): void {
     this.#failure = { error };
     this.#wake();

@@ -33,7 +33,6 @@ const OPEN: readonly number[] = [
   TaskState.AUTH_REQUIRED,
 ];
 
-/** Lists tasks of all owners. */
 export async function listTasks(parts: AdminParts, request: ListTasksRequest): Promise<ListTasksResponse> {
   if (request.text.length > MAX_TEXT) {
     throw invalid([{ field: "text", description: `must have at most ${MAX_TEXT} characters` }]);

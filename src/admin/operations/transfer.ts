@@ -33,7 +33,6 @@ const PAGE_ENTRIES = 100;
 /** Message of the final status of a task that had not ended. */
 const UNFINISHED = "The task had not ended when it was exported.";
 
-/** Exports and imports tasks. */
 export function transferOperations(
   parts: AdminParts,
   budget: OutgoingBudget,

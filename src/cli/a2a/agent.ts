@@ -58,7 +58,6 @@ export interface CardAndPlatform {
   readonly platform: Platform;
 }
 
-/** Origin of a card. */
 export type Reference = { readonly url: URL; readonly isExact: boolean } | { readonly file: string };
 
 /** Wraps the HTTP clients of a run. */

@@ -82,7 +82,6 @@ The method is one of A2A's service, such as GetTask or SendStreamingMessage. The
 response is JSON; a method that streams prints one object in each line.
 `;
 
-/** All commands that call agents. */
 export const commandRows: readonly CommandRow[] = [
   {
     words: "send",
@@ -365,7 +364,6 @@ export const commandRows: readonly CommandRow[] = [
   { words: "version", about: "show the version", load: () => import("./version.js") },
 ];
 
-/** Descriptions of the groups. */
 export const groups: Readonly<Record<string, string>> = {
   task: "show, follow and cancel tasks of an agent",
   "task push-config": "have an agent notify webhooks of a task",

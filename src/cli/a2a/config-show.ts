@@ -13,7 +13,6 @@ export const run: Run = async (context) => {
   }
 };
 
-/** A setting, as programs read it. */
 interface ShownSetting {
   readonly name: string;
   readonly envVar: string | null;

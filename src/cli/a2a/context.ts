@@ -134,7 +134,6 @@ export class Context implements Scope {
     return resumeWords(this, ["task", "get"], id, "--wait");
   }
 
-  /** Converts an error of this run. */
   failure(thrown: unknown): Failure {
     const reason: unknown = this.#stop.signal.reason;
     if (reason instanceof Failure && (thrown === reason || thrown instanceof A2AError)) return reason;

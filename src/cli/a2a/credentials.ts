@@ -24,7 +24,6 @@ interface Chosen {
 
 type Header = readonly [name: string, value: string];
 
-/** An interface that is called. */
 export interface CalledInterface extends Called {
   readonly binding: Binding;
   /** True if connections present a certificate of the client. */

@@ -20,10 +20,8 @@ export const localCodes = {
   PARLEY_ERR_INTERRUPTED: 130,
 } as const;
 
-/** Code of a local error. */
 export type LocalCode = keyof typeof localCodes;
 
-/** Optional details of a failure. */
 interface FailureDetails {
   /** Next step for the user, best a command. */
   readonly hint?: string | null;

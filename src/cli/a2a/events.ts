@@ -6,13 +6,11 @@ import type { Context } from "./context.js";
 import { eventText, TextBlock } from "./text.js";
 import { orPolled } from "./wait.js";
 
-/** Options of reading a stream. */
 interface Reading {
   /** True if the first task may be in the state before the message, which it answers. */
   readonly isContinued: boolean;
   /** Prints an event; undefined to print none. */
   readonly print?: (event: StreamResponse) => void;
-  /** Sees each update. */
   readonly see?: (update: Update) => void;
 }
 
@@ -86,7 +84,6 @@ export class EventPrinter {
     this.#out.text(`${eventText(piece.head, false)}${this.#block.begin(piece.text)}`);
   }
 
-  /** Ends an open text. */
   end(): void {
     if (this.#artifactId !== undefined) this.#out.text(this.#block.end());
     this.#artifactId = undefined;

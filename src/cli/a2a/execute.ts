@@ -7,7 +7,6 @@ import { Failure, usage } from "./errors.js";
 import { Output, type OutputMode } from "./output.js";
 import { type GivenFlag, resolveSettings } from "./sources.js";
 
-/** Arguments of a command. */
 interface Invocation {
   readonly given: readonly GivenFlag[];
   readonly operands: readonly string[];

@@ -64,14 +64,12 @@ const bindingNames: Readonly<Record<string, Binding>> = {
   "grpc-web": "GRPC-WEB",
 };
 
-/** Reads the name of a binding. */
 export function binding(text: string): Binding {
   const found = bindingNames[text.trim().toLowerCase()];
   if (found === undefined) throw new Error("is not a transport: jsonrpc, rest, grpc, connect or grpc-web");
   return found;
 }
 
-/** Reads a JSON object. */
 export function jsonObject(text: string): Record<string, never> {
   let value: unknown;
   try {
@@ -106,7 +104,6 @@ export function httpUrl(text: string): string {
   return text;
 }
 
-/** Reads a whole number within bounds. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;

@@ -6,7 +6,6 @@ import type { Failure } from "./errors.js";
 import { Redactor } from "./redact.js";
 import { singleLine } from "./text.js";
 
-/** Form of a run's output. */
 export interface OutputMode {
   readonly isJson: boolean;
   /** True for one object in each line. */
@@ -25,7 +24,6 @@ export class Output {
     this.mode = mode;
   }
 
-  /** Writes text to stdout. */
   text(text: string): void {
     this.#io.stdout.write(text, (error) => {
       if (!error) return;

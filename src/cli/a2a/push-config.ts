@@ -36,7 +36,6 @@ function operandUrl(operand: string | undefined): string | undefined {
   }
 }
 
-/** `task push-config get`: prints one configuration. */
 export const get: Run = async (context, [taskId = "", id = ""]) => {
   const client = await clientFor(context, taskId);
   print(context, await client.getTaskPushNotificationConfig({ taskId, id }, { signal: context.signal }));
@@ -57,7 +56,6 @@ export const list: Run = async (context, [taskId = ""]) => {
   if (page.nextPageToken !== "") out.text(field("Next Page Token", page.nextPageToken));
 };
 
-/** `task push-config delete`: removes one configuration. */
 export const remove: Run = async (context, [taskId = "", id = ""]) => {
   const client = await clientFor(context, taskId);
   const empty = await client.deleteTaskPushNotificationConfig({ taskId, id }, { signal: context.signal });

@@ -5,7 +5,6 @@ const MIN_LENGTH = 4;
 export class Redactor {
   readonly #forms = new Set<string>();
 
-  /** Adds a credential. */
   add(secret: string | undefined): void {
     if (secret === undefined || secret.length < MIN_LENGTH) return;
     const base64 = Buffer.from(secret).toString("base64");

@@ -11,7 +11,6 @@ const outputForms = ["text", "json", "jsonl"] as const;
 /** Form of the output. `jsonl` is JSON with one object in each line. */
 export type OutputForm = (typeof outputForms)[number];
 
-/** Values of all settings. */
 export interface Values {
   readonly agentCard: string | undefined;
   readonly endpoint: string | undefined;
@@ -43,7 +42,6 @@ export interface Values {
   readonly debug: boolean;
 }
 
-/** Name of a setting in code. */
 export type SettingName = keyof Values;
 
 /** One global option of the commands that call agents. */
@@ -59,7 +57,6 @@ export interface Setting<T> {
   readonly separator?: string;
   /** Reads the values in their order: one, unless the flag may be repeated. @throws Error with the end of a sentence */
   readonly read: (texts: readonly string[]) => T;
-  /** Built-in default. */
   readonly otherwise: T;
   /** The default, as the help shows it. */
   readonly shown?: string;
@@ -89,7 +86,6 @@ const switched = { read: last(boolean), otherwise: false };
 const credential = { read: last(secret), otherwise: undefined, isSecret: true };
 const credentialNote = "visible in the process list and shell history, unlike the variable";
 
-/** The versions that the client speaks. */
 const versions: readonly string[] = [PROTOCOL_VERSION, ...olderVersions.map(({ name }) => name)];
 
 const version = last((value) => {
@@ -257,7 +253,6 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = Obj
   Object.entries(rows).map(([name, row]) => [name, { flag: flagOf(name), ...row }]),
 ) as never;
 
-/** The settings with their names. */
 export const settingRows: readonly (readonly [SettingName, Setting<unknown>])[] = Object.entries(settings) as [
   SettingName,
   Setting<unknown>,

@@ -26,10 +26,8 @@ export interface GivenFlag {
 /** Origins of a value, strongest first. */
 export const origins = ["flag", "env", "local-file", "global-file", "default"] as const;
 
-/** Origin of a value. */
 export interface Source {
   readonly kind: (typeof origins)[number];
-  /** The file. */
   readonly path?: string;
   readonly line?: number;
 }

@@ -16,7 +16,6 @@ import { stateName } from "../../task/state-name.js";
 // Text output: a field is one line, `Label: value`. A block is a line `Label:`, its content and one blank line.
 // Control characters are replaced, so that an agent's text cannot drive the terminal.
 
-/** Returns a field. */
 export function field(label: string, value: string): string {
   return `${singleLine(`${label}: ${value}`)}\n`;
 }
@@ -74,7 +73,6 @@ export function taskText(task: Task, isVerbose: boolean): string {
   );
 }
 
-/** Returns the history of a task. */
 export function historyText(task: Task): string {
   return task.history.map((message) => messageText(message, true)).join("");
 }
@@ -84,7 +82,6 @@ export function taskRow(task: Task): string {
   return idFields(task.id, task.contextId, task.status, true);
 }
 
-/** Returns ids and state. */
 export function idFields(taskId: string, contextId: string, status: TaskStatus | undefined, isDated: boolean): string {
   const at = isDated && status?.timestamp !== undefined ? timestampDate(status.timestamp).toISOString() : undefined;
   return (
@@ -95,7 +92,6 @@ export function idFields(taskId: string, contextId: string, status: TaskStatus |
   );
 }
 
-/** Returns a message. */
 export function messageText(message: Message, isVerbose: boolean): string {
   return (
     field("Message ID", message.messageId) +
@@ -116,7 +112,6 @@ function artifactText(artifact: Artifact, isVerbose: boolean): string {
   );
 }
 
-/** Returns an event of a stream. */
 export function eventText({ payload }: StreamResponse, isVerbose: boolean): string {
   switch (payload.case) {
     case "task":
@@ -150,7 +145,6 @@ function partsText(parts: readonly Part[]): string {
   return parts.map(partText).join("");
 }
 
-/** Returns a part. */
 export function partText({ content, filename, mediaType }: Part): string {
   switch (content.case) {
     case "text":
@@ -176,7 +170,6 @@ function metadataText(metadata: object | undefined): string {
     : block("Metadata", JSON.stringify(metadata, null, 2));
 }
 
-/** Returns a card. */
 export function cardText(card: AgentCard): string {
   const { capabilities, provider } = card;
   const yes = (value: boolean | undefined): string => (value === true ? "yes" : "no");

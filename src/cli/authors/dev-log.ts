@@ -5,7 +5,6 @@ import type { LogLevel } from "../command-options.js";
 import { prettyLog, printable } from "../log.js";
 import { eventOf } from "../operate/entry.js";
 
-/** The output of the log. */
 interface LogStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -98,5 +97,4 @@ export class DevLog {
 
 const RED = "31";
 
-/** SGR codes of final states. */
 const ends: Readonly<Record<string, string>> = { completed: "32", failed: RED, rejected: RED, canceled: "33" };

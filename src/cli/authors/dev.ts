@@ -14,7 +14,6 @@ import { WatchedFiles } from "./watched-files.js";
 /** Time for a server to end beyond its grace period before it is killed, in milliseconds. */
 const KILL_MS = 3_000;
 
-/** Arguments of the command. */
 interface DevOptions {
   /** Words of the command line after `dev`. */
   readonly args: readonly string[];

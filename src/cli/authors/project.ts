@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 import { UsageError } from "../usage-error.js";
 import { TEMPLATE_NAME } from "./templates.js";
 
-/** Files of a project, by name. */
 type Files = ReadonlyMap<string, string>;
 
 /** Returns the folder of the templates, which is beside package.json; built files and sources lie at different depths. */

@@ -9,7 +9,6 @@ const colours: Readonly<Partial<Record<DeliveryState, Colour>>> = {
   [DeliveryState.DUE]: "yellow",
 };
 
-/** Columns of a list of push configurations. */
 export const deliveryColumns: readonly Column[] = [
   { title: "TASK" },
   { title: "CONFIG", min: 8 },
@@ -22,7 +21,6 @@ export const deliveryColumns: readonly Column[] = [
   { title: "OWNER" },
 ];
 
-/** A state as a word. */
 export function deliveryState(state: DeliveryState): string {
   return (DeliveryState[state] ?? String(state)).toLowerCase();
 }

@@ -15,7 +15,6 @@ import { AuditFile } from "../audit-file.js";
 import { CommandError } from "../command-error.js";
 import { isAnyAddress } from "../store-address.js";
 
-/** Options of `openFile`. */
 interface FileOptions {
   /** Audit log: a file, `stderr` or `off`. */
   readonly audit: string;

@@ -64,7 +64,6 @@ export function stateCell(state: TaskState): Cell {
   return { text: stateName(state), colour: colourOfState[state] };
 }
 
-/** Columns of a list of tasks. */
 export const taskColumns: readonly Column[] = [
   { title: "TASK" },
   { title: "STATE" },

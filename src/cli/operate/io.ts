@@ -17,7 +17,6 @@ export function print({ stdout }: Io, text: string): Promise<void> {
   });
 }
 
-/** Writes a remark to stderr. */
 export function remark({ stderr }: Io, text: string): void {
   stderr.write(`parley: ${text}\n`);
 }

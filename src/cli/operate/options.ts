@@ -3,7 +3,6 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { stateName } from "./format.js";
 
-/** Kind of a command. */
 interface Reach {
   /** True if it can read a file instead of a server. Default true. */
   readonly file?: boolean;
@@ -41,7 +40,6 @@ export function addReach(command: Command, reach: Reach = {}): Command {
   return command;
 }
 
-/** Adds `--limit`. */
 export function addLimit(command: Command): Command {
   return command.option("--limit <number>", "longest list", wholeNumber, 100);
 }
@@ -62,7 +60,6 @@ export function wholeNumber(text: string): number {
   return value;
 }
 
-/** The position of an entry. */
 export function position(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 0 || value > 0xffff_ffff || text.trim() === "") {

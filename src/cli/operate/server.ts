@@ -46,7 +46,6 @@ interface ListFlags extends ReachFlags {
   readonly limit: number;
 }
 
-/** The readiness and its reason. */
 export function readinessCell({ readiness, readinessReason }: GetServerResponse): Cell {
   const text = readinessReason === "" ? readiness : `${readiness}: ${readinessReason}`;
   return { text, colour: readiness === "ready" ? "green" : readiness === "unavailable" ? "red" : "yellow" };

@@ -8,7 +8,6 @@ import type { Io } from "../io.js";
 import { explained } from "./errors.js";
 import { OutputClosed } from "./io.js";
 
-/** Flags that name the server or the file. */
 export interface ReachFlags {
   readonly admin?: string;
   readonly adminTokenFile?: string;
@@ -19,7 +18,6 @@ export interface ReachFlags {
   readonly json: boolean;
 }
 
-/** The operator's service. */
 export interface Service {
   readonly client: Client<typeof AdminService>;
   /** Address of the server, or path of the file. */
@@ -75,7 +73,6 @@ async function openService(flags: ReachFlags, io: Io): Promise<Service> {
   return serviceOf(transport, { place: admin, close: async () => {} });
 }
 
-/** The operator's service of a running server. */
 interface AdminTarget {
   /** URL without a slash at the end. */
   readonly baseUrl: string;

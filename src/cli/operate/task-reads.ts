@@ -14,7 +14,6 @@ import { bytes, jsonLine, moment, stateCell, stateName, taskColumns, taskRow } f
 import { OutputClosed, print, remark } from "./io.js";
 import { type ReachFlags, type Service, withService } from "./service.js";
 
-/** Flags of `parley tasks list`. */
 export interface ListFlags extends ReachFlags {
   readonly state?: TaskState[];
   readonly tenant?: string;
@@ -84,7 +83,6 @@ function taskLines({ history, status, artifacts }: Task, look: Look): string[] {
   return all.length === 0 ? [] : ["", ...all];
 }
 
-/** Flags of `parley tasks log`. */
 export interface LogFlags extends ReachFlags {
   readonly after: number;
   readonly raw: boolean;
@@ -112,7 +110,6 @@ function printEntry(
   return print(io, `${entryLines(entry, lookOf(io.stdout), raw).join("\n")}\n`);
 }
 
-/** Flags of `parley tasks watch`. */
 export interface WatchFlags extends ReachFlags {
   readonly after: number;
   readonly tenant?: string;

@@ -5,7 +5,6 @@ import { facts, table } from "../table.js";
 import { age, bytes, taskColumns, taskRow } from "./format.js";
 import { readinessCell } from "./server.js";
 
-/** What a screen is drawn of. */
 export interface Sample {
   readonly server: GetServerResponse;
   /** Newest first. */

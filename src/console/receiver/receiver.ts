@@ -15,7 +15,6 @@ import { Proofs } from "./proofs.js";
 
 const MINUTE_MS = 60_000;
 
-/** Result of checking a notification. */
 type Verdict = Omit<KeptNotification, "number" | "at" | "size" | "headers" | "body">;
 
 /** The webhook of one session: it verifies notifications of agents and keeps the latest of them. */

@@ -286,7 +286,6 @@ function firstWrong(members: readonly (readonly [string, unknown])[], path: stri
   return undefined;
 }
 
-/** Checks of the wire format. */
 export const wireChecks: readonly Check[] = [
   ...of(["JSONRPC"], rpcChecks),
   ...of(["HTTP+JSON"], restChecks),

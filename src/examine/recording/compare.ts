@@ -13,7 +13,6 @@ const MAX_CHANGES = 1_000;
  */
 const MAX_LINES = 100_000;
 
-/** Rules of a comparison. */
 export interface ComparisonRules {
   /** True to compare states, names and kinds of parts, but not their content. */
   readonly isShape: boolean;

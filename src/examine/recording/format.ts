@@ -13,7 +13,6 @@ export const MAX_RECORDING_BYTES: number = 64 * 1024 * 1024;
 const FORMAT = "parley-recording";
 const VERSION = 1;
 
-/** One turn of a conversation. */
 export interface RecordedTurn {
   /** True if it begins a new conversation. */
   readonly begins: boolean;
@@ -30,12 +29,10 @@ export interface Recorded {
   readonly interface: { readonly binding: string; readonly version: string; readonly url: string };
 }
 
-/** A recorded conversation. */
 export interface Recording extends Recorded {
   /** Time of the recording, as it is in the file; empty if the file has none. */
   readonly at: string;
   readonly turns: readonly RecordedTurn[];
-  /** The messages of the turns. */
   readonly messages: readonly Message[];
   /** True if the last line was cut, as after a crash. */
   readonly isCut: boolean;
@@ -67,7 +64,6 @@ export function headLine(recorded: Recorded, clean: Clean): string {
   return lineOf({ format: FORMAT, version: VERSION, agent, interface: called, at: new Date().toISOString() }, clean);
 }
 
-/** Returns the line of a turn. */
 export function turnLine({ begins, message, answer, tookMs }: RecordedTurn, clean: Clean): string {
   return lineOf({ begins, message, answer, tookMs }, clean);
 }

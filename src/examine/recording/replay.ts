@@ -16,7 +16,6 @@ export interface ReplayedTurn {
   readonly tookMs: number;
 }
 
-/** Options of a replay. */
 export interface ReplayOptions {
   /** Ends the replay. The task of the current turn continues. */
   readonly signal: AbortSignal;

@@ -46,7 +46,6 @@ export const rename: Run = async (context, [name = "", next = ""]) => {
   printAgent(context, book.get(next));
 };
 
-/** Prints an agent of the address book. */
 function printAgent({ out }: Context, { name, agent }: NamedAgent): void {
   if (out.mode.isJson) return out.json({ name, agent });
   out.text(field("Name", name) + field("Agent", agent));

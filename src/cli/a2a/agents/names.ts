@@ -11,7 +11,6 @@ import { usage } from "../errors.js";
 /** Largest address book, in bytes. */
 export const MAX_BOOK_BYTES: number = 256 * 1024;
 
-/** An agent of the address book. */
 export interface NamedAgent {
   readonly name: string;
   /** URL of the agent or its card, or absolute path of a file. */

@@ -48,7 +48,6 @@ function cardRefusal(failure: Failure): Failure {
   return new Failure(code, message, { hint, a2aCode, cause });
 }
 
-/** Options of the command. */
 interface LoginOptions {
   readonly scheme: string | undefined;
   readonly flow: Flow | undefined;

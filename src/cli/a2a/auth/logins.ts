@@ -70,7 +70,6 @@ function shownLogin(login: Login): ShownLogin {
   };
 }
 
-/** Prints the result of a login. */
 export function printLogin({ out }: Context, login: Login): void {
   const { agent, scheme, flow, expiresAt } = shownLogin(login);
   if (out.mode.isJson) return out.json({ agent, scheme, flow, expiresAt });
@@ -82,7 +81,6 @@ export function printLogin({ out }: Context, login: Login): void {
   );
 }
 
-/** Prints logins. */
 function printLogins({ out }: Context, logins: readonly Login[]): void {
   const all = logins.map(shownLogin);
   if (out.mode.isJson) return out.json(all);

@@ -11,7 +11,6 @@ import type { Scope } from "../scope.js";
 import { loginFailure } from "./plan.js";
 import type { Flow } from "./store.js";
 
-/** A login by OAuth. */
 export interface Asked {
   readonly agent: string;
   readonly flow: Flow;

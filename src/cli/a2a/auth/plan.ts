@@ -5,7 +5,6 @@ import { Failure, usage } from "../errors.js";
 import { issuerOf } from "./oauth-options.js";
 import type { Flow } from "./store.js";
 
-/** A login that is about to be made. */
 export interface Plan {
   /** Name of the scheme; empty if the card declares none. */
   readonly scheme: string;
@@ -18,7 +17,6 @@ export interface Plan {
   readonly scopes: readonly string[];
 }
 
-/** The user's choice. */
 export interface Wish {
   readonly scheme: string | undefined;
   readonly flow: Flow | undefined;

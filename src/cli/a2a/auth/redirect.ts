@@ -14,7 +14,6 @@ export interface Returned {
 
 /** Waits on the loopback interface for the browser that comes back from the issuer (RFC 8252, 7.3). */
 export class Redirect {
-  /** The redirect URI. */
   readonly url: string;
   readonly #server: Server;
   readonly #returned: Promise<Returned>;
@@ -49,7 +48,6 @@ export class Redirect {
     this.#state = state;
   }
 
-  /** Waits for the expected request. */
   returned(signal: AbortSignal): Promise<Returned> {
     return orAborted(this.#returned, signal);
   }

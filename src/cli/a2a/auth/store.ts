@@ -17,7 +17,6 @@ const MAX_BYTES = 1024 * 1024;
 /** Kinds of logins: the flows of OAuth, and secrets that were typed. */
 export const flows = ["device", "code", "client-credentials", "bearer", "api-key", "basic"] as const;
 
-/** Kind of a login. */
 export type Flow = (typeof flows)[number];
 
 /** A stored credential for one security scheme of one agent. */
@@ -35,7 +34,6 @@ export interface Login {
   readonly declared?: unknown;
   /** Issuer as the card named it at the login: several agents of one origin may have different ones. */
   readonly issuedBy?: string;
-  /** Options of OAuth. */
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly issuer?: string;
@@ -165,7 +163,6 @@ function statsOf(path: string): Stats | undefined {
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
 
-/** Validity of a login's tokens. */
 export interface Validity {
   /** Milliseconds since 1970, infinite if the issuer does not say; undefined without a token. */
   readonly expiresAt: number | undefined;

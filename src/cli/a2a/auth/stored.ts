@@ -10,12 +10,10 @@ import type { Scope } from "../scope.js";
 import { issuerOf, oauthOptions } from "./oauth-options.js";
 import { type Login, LoginStore } from "./store.js";
 
-/** The agent that is called. */
 export interface Called {
   readonly card: AgentCard;
   /** Origin of its card, or of its interface if no card was read from the network. */
   readonly agent: string;
-  /** URL of the interface. */
   readonly url: string;
 }
 
@@ -116,7 +114,6 @@ function ofAgent({ agent, declared, issuedBy }: Login, credential: Credential): 
   };
 }
 
-/** Reads a stored scheme. */
 function schemeIn(declared: unknown): SecurityScheme {
   return fromJson(SecuritySchemeSchema, declared as JsonValue, { ignoreUnknownFields: true });
 }

@@ -4,9 +4,7 @@ import type { Meter } from "./meter.js";
 import type { BenchOptions } from "./options.js";
 import { latencyText, shownMs, shownRate } from "./report.js";
 
-/** State of a run, each second. */
 interface Shown {
-  /** Name of the phase. */
   readonly name: string;
   /** `performance.now()` of its begin. */
   readonly startedAt: number;

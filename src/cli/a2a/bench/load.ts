@@ -7,7 +7,6 @@ const FAILED_MS = 10;
 /** Interval at which calls of a rate begin, in milliseconds. */
 const TICK_MS = 1;
 
-/** Load that calls make. */
 interface LoadOptions {
   /** Makes one call. It does not reject. */
   readonly call: () => Promise<Outcome>;
@@ -15,7 +14,6 @@ interface LoadOptions {
   readonly callers: number;
   /** Calls per second; undefined if each call follows another. */
   readonly rate: number | undefined;
-  /** Maximum number of calls. */
   readonly requests: number;
   /** Called at the end of each call. @param begin `performance.now()` of its intended begin */
   readonly onEnd: (begin: number, outcome: Outcome) => void;
@@ -56,7 +54,6 @@ export class Load {
     return this.#idle.signal;
   }
 
-  /** Begins no more calls. */
   stop(): void {
     this.#isRunning = false;
     clearInterval(this.#ticks);

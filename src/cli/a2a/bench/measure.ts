@@ -17,11 +17,9 @@ const VIEW_MS = 1_000;
 /** Share of the time in which the generator works, above which it is taken for the limit. */
 const LIMIT_SHARE = 0.9;
 
-/** Calls that are repeated. */
 interface Calls {
   readonly replay: () => Promise<HttpAnswer>;
   readonly read: ReadOutcome;
-  /** Ends open calls. */
   readonly close: () => Promise<void>;
 }
 
@@ -53,7 +51,6 @@ function callOf({ replay, read }: Calls): () => Promise<Outcome> {
   };
 }
 
-/** A run with its meters. */
 class Running {
   readonly #options: BenchOptions;
   readonly #call: () => Promise<Outcome>;

@@ -6,7 +6,6 @@ import { ownOption } from "../own-options.js";
 /** A measured operation: a message and its answer, a message and its stream, or a read of a task. */
 export type Operation = "send" | "stream" | "get";
 
-/** Options of a run. */
 export interface BenchOptions {
   readonly operation: Operation;
   /** Maximum number of calls at once. */

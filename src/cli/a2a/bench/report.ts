@@ -7,7 +7,6 @@ import { usage } from "../errors.js";
 import { field } from "../text.js";
 import type { Latencies } from "./meter.js";
 
-/** Measured figures. */
 export interface Measured {
   readonly seconds: number;
   /** Calls that succeeded. */
@@ -23,7 +22,6 @@ export interface Measured {
   readonly connections: number;
   /** Bytes of the answers' bodies. */
   readonly bytes: number;
-  /** Events of streams. */
   readonly events: number;
   /** In milliseconds; null if no call succeeded. */
   readonly latency: Latencies | null;

@@ -36,11 +36,8 @@ export const run: Run = async (context, [text]) => {
   await talk(context, { name: "chat", text });
 };
 
-/** Options of a conversation. */
 interface Leading {
-  /** Name of the command. */
   readonly name: string;
-  /** A message to begin with. */
   readonly text: string | undefined;
   readonly onTurn?: OnTurn;
   /** True to read turns from stdin, one in each line, without a terminal and a text. */

@@ -14,7 +14,6 @@ const MAX_DEPTH = 8;
 /** Widest line of text, in columns: longer lines are hard to read. */
 const MAX_WIDTH = 100;
 
-/** How Markdown is shown. */
 export interface MarkdownLook {
   readonly width: number;
   readonly colour: boolean;

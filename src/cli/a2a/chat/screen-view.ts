@@ -20,7 +20,6 @@ export class Screen {
   #live: readonly string[] = [];
   #doing = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** When the timer fires. */
   #dueAt = 0;
   #drawMs = DRAW_MS;
   #since = 0;
@@ -36,7 +35,6 @@ export class Screen {
     this.#schedule(1_000);
   }
 
-  /** Adds text of the answer. */
   push(text: string): void {
     this.#doing = "";
     this.#write(this.#markdown.push(text));

@@ -25,12 +25,10 @@ export interface View {
   end(): void;
 }
 
-/** A message and its answer. */
 export interface Turn {
   /** True if it begins a conversation. */
   readonly begins: boolean;
   readonly message: MessageInput;
-  /** Last update of the answer. */
   readonly last: Update | undefined;
   /** Error of a failed turn; undefined otherwise. */
   readonly error: unknown;
@@ -57,7 +55,6 @@ export class Talk {
   #begins = true;
   readonly #onTurn: OnTurn;
 
-  /** @param onTurn called after each turn */
   constructor(context: Context, client: A2AClient, view: View, onTurn: OnTurn = () => {}) {
     const { taskId, contextId } = context.settings;
     this.#context = context;
@@ -75,7 +72,6 @@ export class Talk {
     return this.#conversation;
   }
 
-  /** The last task. */
   get taskId(): string | undefined {
     return this.#taskId;
   }
@@ -104,7 +100,6 @@ export class Talk {
     return { contextId, taskId: taskId ?? (isTerminal(this.#state) ? undefined : this.#taskId) };
   }
 
-  /** Begins a new conversation. */
   restart(): void {
     this.#conversation = this.#client.conversation();
     this.#begins = true;
@@ -269,7 +264,6 @@ interface Entry {
   readonly taskId: string | undefined;
 }
 
-/** What was said in a talk. */
 class TalkRecord {
   readonly #entries: Entry[] = [];
   #size = 0;

@@ -13,7 +13,6 @@ const MAX_HISTORY = 500;
 const PASTES_ON = "\x1b[?2004h";
 const PASTES_OFF = "\x1b[?2004l";
 
-/** Result of asking for a line. */
 export type Typed = { readonly text: string } | "interrupted" | "ended";
 
 /** Reads lines from a terminal, one question at a time, and keys while an answer is written. */

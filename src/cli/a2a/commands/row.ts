@@ -1,6 +1,5 @@
 import type { Run } from "../context.js";
 
-/** An option of one command. */
 export interface OwnOption {
   /** With its placeholder, as in commander: `--history <n>`. */
   readonly flags: string;
@@ -25,7 +24,6 @@ export interface CommandRow {
   readonly streams?: boolean;
   /** Command lines that work, without the program's name. They name a task as TASK, and an agent at localhost:8080. */
   readonly examples?: readonly string[];
-  /** Text below the help. */
   readonly after?: string;
   readonly load: () => Promise<{ readonly run: Run }>;
 }

@@ -15,7 +15,6 @@ const RENEWAL_DAYS = 14;
 
 const DAY_MS = 86_400_000;
 
-/** Result of a TLS handshake. */
 export interface Handshake {
   /** Why the certificate is not trusted. */
   readonly distrust: string | undefined;

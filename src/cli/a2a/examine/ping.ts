@@ -60,7 +60,6 @@ function judge(context: Context, all: readonly Pinged[]): void {
   context.noteFaults();
 }
 
-/** Number and interval of the calls. */
 interface Rhythm {
   readonly count: number;
   readonly intervalMs: number;

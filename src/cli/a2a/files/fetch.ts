@@ -9,7 +9,6 @@ import { Failure } from "../errors.js";
 /** Limits of one file: size in bytes, time in milliseconds. */
 const fetchLimits = { maxBytes: 1_073_741_824, timeoutMs: 600_000, silenceMs: 30_000 };
 
-/** Options of fetching a file. */
 interface Fetching {
   /** Hosts that may have an address that is not public. */
   readonly hosts: readonly string[];

@@ -14,7 +14,6 @@ import { safeName, splitName } from "./names.js";
 /** Files of one name that are tried before saving fails. */
 const MAX_SAME_NAME = 1_000;
 
-/** How files are saved. */
 interface Saving {
   /** Folder, which is created. */
   readonly folder: string;
