@@ -21,6 +21,7 @@ const core = [
   "test/store/memory",
   "test/store/sqlite",
   "test/e2e/restart.test.ts",
+  "test/e2e/reuse-port.test.ts",
 ];
 
 /** The least of these: a few files for each, which take half a minute together. */
@@ -34,6 +35,8 @@ const few = [
   "test/fetch.test.ts",
   "test/fastify.test.ts",
   "test/server/create-server.test.ts",
+  // Ports are shared from Node.js 22.12 on.
+  "test/server/draining.test.ts",
   "test/cli/requirements.test.ts",
   "test/store/sqlite/commit.test.ts",
   "test/store/sqlite/crash.test.ts",
@@ -41,6 +44,7 @@ const few = [
   "test/store/sqlite/open.test.ts",
   "test/store/sqlite/shared.test.ts",
   "test/e2e/restart.test.ts",
+  "test/e2e/reuse-port.test.ts",
 ];
 
 /** `PARLEY_NODES_TESTS=few` takes the least. */
