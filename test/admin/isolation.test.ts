@@ -1,9 +1,10 @@
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
+import { logIn, own, useTestFiles } from "../console/world.js";
 import { bindings, PATIENCE_MS } from "./callers.js";
 import { bearer, openWorld, tokens, type World } from "./world.js";
 
@@ -68,6 +69,41 @@ describe("AdminService on the ports of the A2A protocol", () => {
       headers: { ...bearer(tokens.write), "a2a-version": "1.0" },
     });
     expect(answer.status).toBe(401);
+  });
+});
+
+describe("AdminService in a console", () => {
+  it.each([
+    ["nothing", {}],
+    ["the credentials of a caller", { "x-key": tokens.caller, ...bearer(tokens.caller) }],
+    ["the token of an operator", all],
+    ["a cookie of no session", { ...all, cookie: "parley-console-1=AAAA" }],
+  ])("answers no request with %s in place of a session", async (_, headers) => {
+    useTestFiles();
+    const { server } = await openWorld({}, { console: true, metrics: true });
+    onTestFinished(() => server.close());
+    const api = `http://127.0.0.1:${server.port}/console/api`;
+    const calls = AdminService.methods.map(({ name }) => ["POST", `/admin/${AdminService.typeName}/${name}`] as const);
+    for (const [method, path] of [...calls, ["GET", "/admin/metrics"], ["GET", "/admin/v1/server"]] as const) {
+      const ask = (more: Record<string, string>): Promise<Response> =>
+        fetch(api + path, {
+          method,
+          headers: { ...headers, ...more, "content-type": "application/json" },
+          ...(method === "POST" && { body: "{}" }),
+        });
+      expect((await ask(own)).status, path).toBe(401);
+      expect((await ask({ "sec-fetch-site": "cross-site" })).status, path).toBe(403);
+    }
+  });
+
+  it("begins no session for the credentials of a caller", async () => {
+    useTestFiles();
+    const { server } = await openWorld({}, { console: true });
+    onTestFinished(() => server.close());
+    for (const headers of [{ "x-key": tokens.caller }, bearer(tokens.caller)]) {
+      const answer = await logIn(`http://127.0.0.1:${server.port}/console`, headers);
+      expect([answer.status, answer.headers["set-cookie"]]).toEqual([401, undefined]);
+    }
   });
 });
 
