@@ -52,32 +52,54 @@ function leftovers(path: string): string[] {
   return readdirSync(dirname(path)).filter((name) => /partial|journal/.test(name));
 }
 
-/** The highest position that was acknowledged for each task. */
-function acknowledged(lines: readonly string[]): Map<string, number> {
-  const positions = new Map<string, number>();
-  for (const line of lines.filter((each) => /^\S+ \d+$/.test(each))) {
-    const [taskId = "", position = ""] = line.split(" ");
-    positions.set(taskId, Math.max(positions.get(taskId) ?? 0, Number(position)));
-  }
-  return positions;
+/** An acknowledged write: a task, and its position after the write. */
+type Write = readonly [taskId: string, position: number];
+
+/** The writes in lines of a child, in the order of their acknowledgements. */
+function writesIn(lines: readonly string[]): Write[] {
+  return lines.flatMap((line) => {
+    const [, taskId, position] = /^(\S+) (\d+)$/.exec(line) ?? [];
+    return taskId === undefined ? [] : [[taskId, Number(position)] as const];
+  });
 }
 
-/** Restores a backup and opens it; everything that was acknowledged before is in it, and each task is whole. */
-async function expectHolds(backup: string, before: ReadonlyMap<string, number>): Promise<void> {
+/**
+ * Restores a backup and opens it. The backup has every write of `before`, and each task is whole.
+ * @returns positions of its tasks
+ */
+async function expectHolds(backup: string, before: readonly Write[]): Promise<Map<string, number>> {
   const restored = temporaryFile();
   const { tasks } = await restoreFile(backup, restored);
   const store = open(restored);
-  for (const [taskId, position] of before) {
-    expect((await store.head({ taskId }))?.position).toBeGreaterThanOrEqual(position);
+  const held = new Map<string, number>();
+  for (const taskId of await listAll(store, { ...OWNER, limit: 1_000 })) {
+    const position = (await store.head({ taskId }))?.position ?? 0;
+    held.set(taskId, position);
+    expect(await readAll(store, taskId)).toEqual(countTo(position));
   }
-  const all = await listAll(store, { ...OWNER, limit: 1_000 });
-  expect(all).toHaveLength(tasks);
-  for (const taskId of all) {
-    const head = await store.head({ taskId });
-    expect(await readAll(store, taskId)).toEqual(countTo(head?.position ?? 0));
-  }
+  expect(held.size).toBe(tasks);
+  expect(before.filter((write) => !isIn(held, write))).toEqual([]);
   await store.close();
   expect(expectSoundFile(restored)).toBe(tasks);
+  return held;
+}
+
+const isIn = (held: ReadonlyMap<string, number>, [taskId, position]: Write): boolean =>
+  (held.get(taskId) ?? 0) >= position;
+
+/**
+ * A backup that has a write also has all that were acknowledged before the request of that write. A caller, whose tasks
+ * have its name before the last hyphen, requests a write after the acknowledgement of its previous one.
+ */
+function expectOneMoment(held: ReadonlyMap<string, number>, writes: readonly Write[]): void {
+  const previous = new Map<string, number>();
+  let needed = 0;
+  for (const [index, write] of writes.entries()) {
+    const caller = write[0].slice(0, write[0].lastIndexOf("-"));
+    if (isIn(held, write)) needed = Math.max(needed, previous.get(caller) ?? 0);
+    previous.set(caller, index + 1);
+  }
+  expect(writes.slice(0, needed).filter((write) => !isIn(held, write))).toEqual([]);
 }
 
 describe("backUpFile()", () => {
@@ -86,13 +108,14 @@ describe("backUpFile()", () => {
     const child = startChild("append for ever", path, "a");
     for (let round = 1; round <= 3; round++) {
       await child.said(round * 300);
-      const before = acknowledged(child.lines);
+      const before = writesIn(child.lines);
       await backUpFile(path, `${path}.${round}`);
-      await expectHolds(`${path}.${round}`, before);
+      const held = await expectHolds(`${path}.${round}`, before);
+      expectOneMoment(held, writesIn(child.lines));
     }
     child.process.kill("SIGKILL");
     await child.ended;
-    const said = acknowledged(child.lines);
+    const said = writesIn(child.lines);
     await backUpFile(path, `${path}.killed`);
     await expectHolds(`${path}.killed`, said);
     expect(leftovers(path)).toEqual([]);
@@ -145,25 +168,25 @@ describe("SqliteStore.backup()", () => {
   it.each([false, true])("holds what was acknowledged, while appends continue; shared: %s", async (shared) => {
     const path = temporaryFile();
     const store = open({ path, shared });
-    const done = new Map<string, number>();
+    const done: Write[] = [];
     let isOver = false;
     const grow = async (name: number): Promise<void> => {
       for (let i = 0; !isOver; i++) {
         const head = await create(store, { taskId: `${name}-${i}` });
-        done.set(head.taskId, 1);
-        done.set(head.taskId, (await follow(store, head, {}, 3)).position);
+        done.push([head.taskId, 1]);
+        done.push([head.taskId, (await follow(store, head, {}, 3)).position]);
       }
     };
     const growing = [1, 2, 3, 4].map(grow);
-    await expect.poll(() => done.size).toBeGreaterThan(50);
-    const before = new Map(done);
+    await expect.poll(() => done.length).toBeGreaterThan(100);
+    const before = [...done];
     const { path: made, bytes, time } = await (store.backup?.({ target: `${path}.bak` }) ?? Promise.reject());
-    expect(done.size).toBeGreaterThan(before.size);
+    expect(done.length).toBeGreaterThan(before.length);
     isOver = true;
     await Promise.all(growing);
     expect([made, bytes]).toEqual([`${path}.bak`, statSync(made).size]);
     expect(time).toBeLessThanOrEqual(Date.now());
-    await expectHolds(made, before);
+    expectOneMoment(await expectHolds(made, before), done);
   });
 
   it("makes one at a time, and none that exists", async () => {
@@ -175,7 +198,7 @@ describe("SqliteStore.backup()", () => {
     await first;
     await expect(store.backup?.({ target: `${path}.1` })).rejects.toMatchObject({ kind: "failed", message: /exists/ });
     await store.backup?.({ target: `${path}.2` });
-    await expectHolds(`${path}.2`, new Map([["a", 1]]));
+    await expectHolds(`${path}.2`, [["a", 1]]);
   });
 
   it("ends with the store, and leaves nothing", async () => {
