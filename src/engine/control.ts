@@ -3,9 +3,7 @@ import { within } from "../core/async.js";
 import type { Cancellation } from "../core/cancellation.js";
 import { taskNotFound } from "../core/error.js";
 import { yieldToEventLoop } from "../core/event-loop.js";
-import type { Limits } from "../core/limits.js";
-import type { Logger } from "../core/log.js";
-import { NO_HOLDER, type TaskHead, type TaskStore } from "../store/task-store.js";
+import { NO_HOLDER, type TaskHead } from "../store/task-store.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { statusDraft } from "./log/draft.js";
 import { foldStored } from "./log/fold-stored.js";
@@ -13,24 +11,16 @@ import { isDamaged, isEnded, readError, toCallerError } from "./log/outage.js";
 import type { TaskLog } from "./log/task-log.js";
 import { LogWaiter } from "./read/log-reader.js";
 import { type TaskView, taskViewOf } from "./read/task-handle.js";
-import type { Tasks } from "./read/tasks.js";
 import { cancelTask } from "./run/cancel.js";
-import type { Executions } from "./run/executions.js";
 import { leaveOthers } from "./run/relayed.js";
-import { type Shutdown, shuttingDown } from "./shutdown.js";
+import type { TaskCreationSource } from "./send/task-creation.js";
+import { shuttingDown } from "./shutdown.js";
 
 /** Entries per read of a follower. */
 const READ_ENTRIES = 64;
 
-interface ControlSource {
-  readonly store: TaskStore;
+interface ControlSource extends Omit<TaskCreationSource, "leases" | "counted" | "acceptance"> {
   readonly holder: string;
-  readonly tasks: Tasks;
-  readonly executions: Executions;
-  readonly shutdown: Shutdown;
-  readonly limits: Limits;
-  readonly logger: Logger;
-  readonly now: () => number;
 }
 
 /** A task with its row and its size as JSON, in bytes. */

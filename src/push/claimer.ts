@@ -1,10 +1,9 @@
 import { background } from "../core/async.js";
 import { yieldToEventLoop } from "../core/event-loop.js";
-import type { EnginePushes } from "../engine/pushes.js";
-import type { ClaimedDelivery, TaskStore } from "../store/task-store.js";
+import type { ClaimedDelivery } from "../store/task-store.js";
 import type { DueClock } from "./clock.js";
+import type { DeliveryParts } from "./delivery.js";
 import type { Hosts } from "./host-limiter.js";
-import type { LeaseGuard } from "./lease-guard.js";
 
 /**
  * Minimum interval between claims, in milliseconds, so that deliveries that become due in sequence are claimed
@@ -18,19 +17,15 @@ const BUSY_WAIT_MS = 100;
 /** Delay before retrying after an error of the store, in milliseconds. */
 export const TROUBLE_MS = 1_000;
 
-interface ClaimerOptions {
-  readonly store: TaskStore;
-  readonly pushes: EnginePushes;
+interface ClaimerOptions extends Pick<DeliveryParts, "store" | "pushes" | "life" | "noteTrouble"> {
   readonly clock: DueClock;
   readonly hosts: Pick<Hosts<unknown>, "capacities" | "get">;
-  readonly life: LeaseGuard;
   /** Interval of polling, in milliseconds, for deliveries without a notification. */
   readonly pollMs: number;
   /** Number of free slots. */
   readonly places: () => number;
   /** Receives each claimed delivery, with `LeaseGuard.epoch` as of the claim. */
   readonly take: (claimed: ClaimedDelivery, epoch: number) => void;
-  readonly noteTrouble: (error: unknown) => void;
 }
 
 /** Claims due deliveries while slots are free: on notification, when the next one is due, and by polling. */

@@ -3,15 +3,14 @@ import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Audit } from "../audit/audit.js";
 import { pause } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
-import type { Logger } from "../core/log.js";
-import type { EnginePushes } from "../engine/pushes.js";
-import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
+import type { ClaimedDelivery, PushConfigKey } from "../store/task-store.js";
 import { millisOf } from "../task/entry.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import type { PushDialectOf } from "../version/load.js";
 import type { PushDialect } from "../version/version.js";
 import { type AttemptRing, toAttempt } from "./attempt-history.js";
 import { DeliveryCause } from "./delivery-cause.js";
+import type { DispatcherOptions } from "./dispatcher-options.js";
 import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host-limiter.js";
 import type { LeaseGuard } from "./lease-guard.js";
@@ -20,7 +19,7 @@ import type { Ending } from "./outcome.js";
 import { tracedPost } from "./post-span.js";
 import type { OpenedConfig } from "./secrets.js";
 import { attemptOf, type BufferSpace, logFailure, noteFailure, spaceOf } from "./sent.js";
-import type { Breakable, Poster, PostOutcome } from "./target/post.js";
+import type { Breakable, PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 import type { PastFolds } from "./task-bodies.js";
 import { TaskBodies } from "./task-bodies.js";
@@ -41,10 +40,10 @@ const SLICE_MS = 5_000;
 const CONFIRM_MS = 1_000;
 
 /** Dependencies shared by all deliveries. */
-export interface DeliveryParts extends HeaderParts, BufferSpace {
-  readonly store: TaskStore;
-  readonly pushes: EnginePushes;
-  readonly poster: Poster;
+export interface DeliveryParts
+  extends HeaderParts,
+    BufferSpace,
+    Pick<DispatcherOptions, "store" | "pushes" | "poster" | "logger"> {
   readonly wanted: EventFilter;
   /** The filter for configurations of other protocol versions. */
   readonly wantedWithTask: EventFilter;
@@ -57,7 +56,6 @@ export interface DeliveryParts extends HeaderParts, BufferSpace {
   /** The last attempts that are not stored. */
   readonly attempts: AttemptRing;
   readonly audit: Audit;
-  readonly logger: Logger;
   /** Returns the name of the agent that serves a tenant, for log lines. */
   readonly agentName: (tenant: string) => string | undefined;
   /** Creates spans of attempts. Undefined to create none. */

@@ -1,3 +1,4 @@
+import type { TaskRow } from "./task-head.js";
 import {
   type AppendRequest,
   type ConversationWrite,
@@ -8,11 +9,7 @@ import {
 } from "./task-store.js";
 
 /** The stored task, as seen by an append. */
-export interface StoredTask {
-  readonly tenant: string;
-  readonly owner: string;
-  readonly contextId: string;
-  readonly position: number;
+export interface StoredTask extends Pick<TaskRow, "tenant" | "owner" | "contextId" | "position"> {
   /** True if the state is terminal. */
   readonly finished: boolean;
   readonly lease: Fence | null;

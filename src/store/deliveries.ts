@@ -7,6 +7,7 @@ import type {
   ListDeliveries,
   StoredDelivery,
 } from "./push-store.js";
+import type { TaskRow } from "./task-head.js";
 
 /** Delivery progress of a configuration. Immutable: a change replaces it. Times are milliseconds since the epoch. */
 export interface Delivery {
@@ -21,11 +22,7 @@ export interface Delivery {
 }
 
 /** A task, as its push configurations see it. */
-export interface TaskOfConfigs {
-  readonly taskId: string;
-  readonly tenant: string;
-  readonly owner: string;
-  readonly position: number;
+export interface TaskOfConfigs extends Pick<TaskRow, "taskId" | "tenant" | "owner" | "position"> {
   readonly finished: boolean;
 }
 

@@ -12,7 +12,7 @@ import type { RelayCheckpoints } from "../../task/relay-checkpoints.js";
 import { isTerminal } from "../../task/state.js";
 import type { Metrics } from "../../telemetry/metrics.js";
 import { type FoldedTask, refoldStored } from "../log/fold-stored.js";
-import type { StoreAnswers } from "../log/hooks.js";
+import type { LogHooks } from "../log/hooks.js";
 import { toCallerError } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import { TaskLogCache } from "../log/task-log-cache.js";
@@ -22,7 +22,7 @@ import type { LogReader } from "./log-reader.js";
 import { type HandleSource, TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
 import { type ReadTask, type TaskPage, TaskReader, taskPage } from "./task-reader.js";
 
-interface TasksSource {
+interface TasksSource extends Pick<LogHooks, "writer" | "committed" | "answers"> {
   readonly store: TaskStore;
   readonly logger: Logger;
   readonly shutdown: Shutdown;
@@ -32,12 +32,7 @@ interface TasksSource {
   readonly maxKeptBytes: number;
   /** Called after each append of this process to a task that has push configurations. */
   readonly pushed: (taskId: string) => void;
-  /** Called after each change of a task by this process. */
-  readonly committed?: ((taskId: string) => void) | undefined;
-  /** Name of this process in the entries that it writes. */
-  readonly writer?: string;
   readonly metrics: Metrics | undefined;
-  readonly answers?: StoreAnswers;
 }
 
 /** Finds tasks in memory or in the store, for the calls that may see them. */

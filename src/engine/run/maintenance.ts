@@ -4,15 +4,13 @@ import { background } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import { logFacts } from "../../core/log-facts.js";
-import type { SignalMember } from "../../signals/signals.js";
-import type { Lease, TaskHead, TaskStore } from "../../store/task-store.js";
+import type { Lease, TaskHead } from "../../store/task-store.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { statusDraft } from "../log/draft.js";
-import type { Ended, LeaseKeeper } from "../log/lease-keeper.js";
+import type { Ended } from "../log/lease-keeper.js";
 import { isOutage, logTrouble } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
-import type { TaskLogCache } from "../log/task-log-cache.js";
-import type { Executions } from "./executions.js";
+import type { Executions, ExecutionsSource } from "./executions.js";
 import { HintedTasks } from "./hinted-tasks.js";
 import { recoverTask, turnCause } from "./recovery.js";
 import { leaveOthers } from "./relayed.js";
@@ -70,12 +68,9 @@ function periodOf(ms: number): number {
   return Math.min(60_000, Math.max(100, ms / 10));
 }
 
-interface MaintenanceOptions {
-  readonly store: TaskStore;
-  readonly signals: SignalMember | undefined;
-  readonly logs: TaskLogCache;
+interface MaintenanceOptions
+  extends Pick<ExecutionsSource, "store" | "signals" | "logs" | "leases" | "logger" | "now"> {
   readonly executions: Executions;
-  readonly leases: LeaseKeeper;
   readonly leaseMs: number;
   /** Retention of finished tasks, in milliseconds; undefined for unlimited. */
   readonly retentionMs: number | undefined;
@@ -83,8 +78,6 @@ interface MaintenanceOptions {
   readonly maxInterruptedMs: number;
   readonly maxRestarts: number;
   readonly agentOf: (tenant: string) => AgentRegistration | undefined;
-  readonly logger: Logger;
-  readonly now: () => number;
   /** True if ages by that clock are reliable; checked before each round that uses them. */
   readonly isSteady: () => boolean;
 }

@@ -32,7 +32,7 @@ interface AcceptOptions {
   readonly followUp?: { readonly turn: TurnRequest; readonly slot: ExecutionSlot | undefined };
 }
 
-interface AcceptanceSource {
+export interface AcceptanceSource {
   readonly store: TaskStore;
   readonly tasks: Tasks;
   readonly executions: Executions;

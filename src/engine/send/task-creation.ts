@@ -1,8 +1,6 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { limitReached } from "../../core/error.js";
-import type { Limits } from "../../core/limits.js";
-import type { Logger } from "../../core/log.js";
 import type { Scope } from "../../core/task-names.js";
 import type { TaskStore } from "../../store/task-store.js";
 import type { Draft } from "../../task/entry.js";
@@ -11,12 +9,10 @@ import type { LeaseKeeper } from "../log/lease-keeper.js";
 import { isOutage, TaskExists, toCallerError } from "../log/outage.js";
 import type { QuotaScope } from "../quota-scope.js";
 import type { TaskHandle } from "../read/task-handle.js";
-import type { Tasks } from "../read/tasks.js";
 import type { ExecutionSlot, OwnerSlots } from "../run/execution-slots.js";
-import type { Executions } from "../run/executions.js";
 import { abandonAgent, type PendingTurn } from "../run/first-event.js";
 import type { Shutdown } from "../shutdown.js";
-import type { Acceptance } from "./acceptance.js";
+import type { Acceptance, AcceptanceSource } from "./acceptance.js";
 import { type SendCommand, scopeOf } from "./send-command.js";
 
 /** A task that is about to be created. */
@@ -27,14 +23,8 @@ interface NewTask {
   readonly started: PendingTurn | undefined;
 }
 
-export interface TaskCreationSource {
-  readonly store: TaskStore;
-  readonly tasks: Tasks;
-  readonly executions: Executions;
+export interface TaskCreationSource extends AcceptanceSource {
   readonly leases: LeaseKeeper;
-  readonly limits: Limits;
-  readonly counted: QuotaScope;
-  readonly logger: Logger;
   readonly now: () => number;
   readonly shutdown: Shutdown;
   readonly acceptance: Acceptance;

@@ -9,21 +9,17 @@ import { logFacts } from "../../core/log-facts.js";
 import { mapStream, type StreamSteps } from "../../core/map-stream.js";
 import { dropTransportHeaders } from "../../core/net.js";
 import { REQUEST_ID_HEADER } from "../../core/request-id.js";
-import type { Metrics } from "../../telemetry/metrics.js";
 import { weightOf } from "../../wire/marks.js";
 import { type Invocation, isStream, type ServiceInterceptor } from "../invoke.js";
+import type { ServiceOptions } from "../options.js";
 import { dropAnswer } from "../outgoing-budget.js";
 
 /** Delay after which a rejected call may be retried, in milliseconds. */
 const retryAfterMs = 1_000;
 
-interface AdmissionParts {
-  readonly limits: Limits;
-  readonly draining: () => boolean;
-  readonly audit?: Audit | undefined;
+interface AdmissionParts extends Pick<ServiceOptions, "limits" | "draining" | "audit" | "metrics"> {
   /** Names of the limits in errors, if they are not those of the A2A protocol. */
   readonly names?: Readonly<Record<Counter, Parameters<typeof limitReached>[0]>>;
-  readonly metrics?: Metrics | undefined;
 }
 
 /**

@@ -5,15 +5,14 @@ import { authentication } from "../../auth/checks-under-way.js";
 import { type Guard, Guards } from "../../auth/guard.js";
 import type { AgentSecurity } from "../../auth/security.js";
 import { Throttle } from "../../auth/throttle.js";
-import type { AgentDirectory, AgentRegistration } from "../../card/agents.js";
+import type { AgentRegistration } from "../../card/agents.js";
 import { bounded, isPromiseLike, notPromised } from "../../core/async.js";
 import type { Call } from "../../core/call.js";
 import { type CallerInput, type OwnerOf, withOwner } from "../../core/caller.js";
 import { A2AError } from "../../core/error.js";
-import type { Limits } from "../../core/limits.js";
-import type { Logger } from "../../core/log.js";
 import type { SignalMember } from "../../signals/signals.js";
 import type { Invocation, ServiceInterceptor } from "../invoke.js";
+import type { ServiceOptions } from "../options.js";
 
 /** Identifies the caller and rejects a call without valid credentials (specification 7.4). */
 export function authenticate(authenticator: Authenticator, ownerOf?: OwnerOf): ServiceInterceptor {
@@ -55,22 +54,15 @@ function isCaller(value: unknown): value is CallerInput {
   return typeof value === "object" && value !== null && "owner" in value && typeof value.owner === "string";
 }
 
-interface SecurityParts {
-  readonly agents: AgentDirectory;
-  /** For agents without a declaration. */
-  readonly authenticator?: Authenticator;
-  /** See ServiceOptions. */
+interface SecurityParts
+  extends Pick<ServiceOptions, "agents" | "authenticator" | "limits" | "logger" | "resourceMetadata"> {
   readonly ownerOf?: OwnerOf | undefined;
-  readonly limits: Limits;
-  readonly logger: Logger;
   /** Records wrong credentials of calls that valid credentials of another scheme admit. */
   readonly audit?: Audit | undefined;
   /** Shares failed attempts with other processes. */
   readonly signals?: SignalMember | undefined;
   /** True if the author's interceptors run in between, because they may redirect a call to another agent. */
   readonly mayMove: boolean;
-  /** See ServiceOptions. */
-  readonly resourceMetadata: (tenant: string, call: Call) => string;
 }
 
 interface GuardedAgent {
