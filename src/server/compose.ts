@@ -1,5 +1,6 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { BindingOptions } from "../binding/binding.js";
+import { ConfigurationError } from "../card/faults.js";
 import { CardSigner } from "../card/signing/kept-signatures.js";
 import type { Call } from "../core/call.js";
 import { defined } from "../core/defined.js";
@@ -21,12 +22,12 @@ import { cardAt } from "./card-route.js";
 import { composeHttp, type HttpComponents, type RuntimeParts } from "./compose-http.js";
 import { watchParts } from "./gauges.js";
 import { Lifecycle } from "./lifecycle.js";
+import { remoteAgents as faultsOf } from "./option-kinds.js";
 import type { Settings } from "./options.js";
 import { createProxies } from "./proxies.js";
 import { PublicAddress } from "./public-address.js";
 import { publicKeysOf, pushSignerOf } from "./public-keys.js";
 import { PushDelivery, pushConfigurationsOf } from "./push-delivery.js";
-import { remoteAgentRegistry } from "./remote-agents.js";
 import { resourceMetadataUrl } from "./resource-route.js";
 
 /** The connected parts of a server that are the same in every runtime. */
@@ -193,4 +194,22 @@ async function signPublicCards(
         "unless cardSigning has alsoWithoutEmpty",
     );
   }
+}
+
+/** Returns the agents that a server's agents may call, with the checks of the option. */
+function remoteAgentRegistry({ agents }: Pick<RemoteCalls, "agents">): RemoteAgentRegistry {
+  return {
+    get names() {
+      return agents.names;
+    },
+    add: (name, agent) => {
+      const isName = typeof name === "string" && name !== "";
+      const faults = isName
+        ? faultsOf("remoteAgents", { [name]: agent })
+        : ["the name of the agent is empty or not a text"];
+      if (faults.length > 0) throw new ConfigurationError("Invalid options", faults);
+      agents.add(name, agent);
+    },
+    remove: (name) => agents.remove(name),
+  };
 }

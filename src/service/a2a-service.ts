@@ -10,7 +10,6 @@ import { requestMemory } from "./interceptors/request-memory.js";
 import { serverSpan } from "./interceptors/server-span.js";
 import { tenant } from "./interceptors/tenant.js";
 import { trace } from "./interceptors/trace.js";
-import { validate } from "./interceptors/validate.js";
 import { version } from "./interceptors/version.js";
 import { chain, type InvocationResult, type Invoke, type ServiceInterceptor } from "./invoke.js";
 import { cardOperation } from "./operations/extended-card.js";
@@ -21,6 +20,7 @@ import { subscribeOperation } from "./operations/subscribe.js";
 import { taskOperations } from "./operations/tasks.js";
 import type { ServiceOptions } from "./options.js";
 import { OutgoingBudget } from "./outgoing-budget.js";
+import { validate } from "./validation.js";
 
 /** Creates the service behind every binding, with its interceptors. */
 export function createInvoke(options: ServiceOptions): Invoke {

@@ -1,8 +1,10 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
-import type { Violation } from "../core/error.js";
+import { forAudit } from "../audit/audit.js";
+import { invalid, type Violation } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { expectMessage } from "../wire/expect-message.js";
 import { fieldValue, isRequired, listIn } from "../wire/field-rules.js";
+import type { ServiceInterceptor } from "./invoke.js";
 import { type Rule, rulesFor } from "./rules.js";
 
 /** Maximum number of violations in one error. */
@@ -26,6 +28,18 @@ type Validator = (desc: DescMessage, request: Message) => KnownViolation[];
 export function createValidator(limits: Limits): Validator {
   const rules = rulesFor(limits);
   return validatorOf(({ typeName }) => rules.get(typeName));
+}
+
+/** Refuses an invalid request, and names all of its violations at once (specification 3.3.2, 5.7). */
+export function validate(limits: Limits): ServiceInterceptor {
+  const violationsOf = createValidator(limits);
+  return (next) => (invocation) => {
+    const violations = violationsOf(invocation.method.input, invocation.request);
+    if (violations.length === 0) return next(invocation);
+    const limit = violations.find((violation) => violation.limit !== undefined)?.limit;
+    const error = invalid(violations);
+    throw limit === undefined ? error : forAudit(error, { event: "limit.hit", limit });
+  };
 }
 
 /** Creates a validator from `field_behavior = REQUIRED` and the rules of types. Each type is compiled once. */

@@ -9,12 +9,13 @@ import {
   deliveryFrom,
   IDLE,
   redriven,
+  STORED_ATTEMPTS,
   settled,
 } from "../deliveries.js";
-import type { DeliveryProgress, NewPushConfig, PushConfigKey } from "../push-store.js";
+import type { AttemptRow } from "../delivery-rows.js";
+import type { DeliveryProgress, FailedAttempt, NewPushConfig, PushConfigKey } from "../push-store.js";
 import { type OwnerTotals, ownerTotalsIn } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
-import { PushAttempts } from "./push-attempts.js";
 import { type PushedTask, type PushRow, pushedTaskQuery, pushRowQuery } from "./push-rows.js";
 import type { AppendWrite, WriteRequest, WriteResult } from "./write.js";
 
@@ -243,5 +244,35 @@ export class PushConfigs {
     this.#count.run(tenant, owner, more);
     if (more < 0) this.#forget.run(tenant, owner);
     if (tenant !== "") this.#totals.add(owner, 0, more);
+  }
+}
+
+/** Failed attempts, inside the transaction that stores their outcome. */
+class PushAttempts {
+  readonly #last: Query<[string, string], number>;
+  readonly #insert: Command<[string, string, number, ...AttemptRow]>;
+  readonly #trim: Command<[string, string, number]>;
+  readonly #forget: Command<[string, string]>;
+
+  constructor(db: Database) {
+    this.#last = db.values(
+      "SELECT number FROM push_attempt WHERE task_id = ? AND config_id = ? ORDER BY number DESC LIMIT 1",
+    );
+    this.#insert = db.command("INSERT INTO push_attempt VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    this.#trim = db.command("DELETE FROM push_attempt WHERE task_id = ? AND config_id = ? AND number <= ?");
+    this.#forget = db.command("DELETE FROM push_attempt WHERE task_id = ? AND config_id = ?");
+  }
+
+  /** Adds an attempt and removes those beyond the limit. */
+  add({ taskId, configId }: PushConfigKey, attempt: FailedAttempt): void {
+    const { time, durationMs, generation, status, answer, failure, holder } = attempt;
+    const number = (this.#last.get(taskId, configId) ?? 0) + 1;
+    this.#insert.run(taskId, configId, number, time, durationMs, generation, status, answer, failure, holder);
+    if (number > STORED_ATTEMPTS) this.#trim.run(taskId, configId, number - STORED_ATTEMPTS);
+  }
+
+  /** Removes the attempts of a configuration that is replaced or deleted. */
+  forget({ taskId, configId }: PushConfigKey): void {
+    this.#forget.run(taskId, configId);
   }
 }

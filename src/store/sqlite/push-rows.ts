@@ -1,5 +1,5 @@
 import { DEAD, type Delivery, type DeliveryState, type StoredConfig, type TaskOfConfigs } from "../deliveries.js";
-import type { ClaimedColumns, DeadRow } from "../delivery-rows.js";
+import type { AttemptRow, ClaimedColumns, DeadRow } from "../delivery-rows.js";
 import type { ClaimedDelivery, DeadDeliveryRequest } from "../push-store.js";
 import { numberIn, textIn } from "./column.js";
 import type { Database, Query } from "./driver/driver.js";
@@ -164,5 +164,15 @@ export function deadQuery(db: Database): DeadQuery {
       `p.bytes FROM push_config p INDEXED BY push_dead CROSS JOIN head h ON h.task_id = p.task_id WHERE p.state = ${DEAD} ` +
       "AND (p.task_id, p.config_id) > (?, ?) AND h.tenant = coalesce(?, h.tenant) AND h.owner = coalesce(?, h.owner) " +
       "AND p.target = coalesce(?, p.target) ORDER BY p.task_id, p.config_id LIMIT ?",
+  );
+}
+
+/** Stored failed attempts of a configuration, newest first. */
+export type AttemptsQuery = Query<[string, string], AttemptRow>;
+
+export function attemptsQuery(db: Database): AttemptsQuery {
+  return db.rows(
+    "SELECT time, duration_ms, generation, status, answer, failure, holder FROM push_attempt " +
+      "WHERE task_id = ? AND config_id = ? ORDER BY number DESC",
   );
 }

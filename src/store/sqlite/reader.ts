@@ -31,9 +31,8 @@ import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { type ListSql, listSql, pageValues, shapeOf, totalValues } from "./list.js";
 import { OperatorReader } from "./operator-reader.js";
-import { type AttemptsQuery, attemptsQuery } from "./push-attempts.js";
 import { DeliveryLists } from "./push-list.js";
-import { type DeadQuery, deadQuery, deadValues } from "./push-rows.js";
+import { type AttemptsQuery, attemptsQuery, type DeadQuery, deadQuery, deadValues } from "./push-rows.js";
 import { HEAD_COLUMNS, type ListedRow, toListedHead } from "./rows.js";
 
 type SegmentRow = [last: number, count: number, bytes: Uint8Array];
