@@ -7,9 +7,9 @@ import { nearest } from "../core/describe.js";
 import { membersOf } from "../core/members.js";
 import { optionTable } from "../server/option-table.js";
 import type { UncheckedOptions } from "../server/options.js";
+import { UsageError } from "./command-error.js";
 import { noteEndWhileLoading } from "./exit.js";
 import { describeImportError } from "./import-error.js";
-import { UsageError } from "./usage-error.js";
 
 /** Contents of a module for a server. */
 interface AgentModule {

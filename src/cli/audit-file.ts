@@ -3,7 +3,7 @@ import type { AuditLog, AuditRecord } from "../audit/audit.js";
 import { auditEvents } from "../audit/events.js";
 import type { Logger } from "../core/log.js";
 import { membersOf, messageIn } from "../core/members.js";
-import { UsageError } from "./usage-error.js";
+import { UsageError } from "./command-error.js";
 
 /** Minimum time between log lines about records that cannot be written, in milliseconds. */
 const REPORT_EVERY_MS = 60_000;

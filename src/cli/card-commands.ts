@@ -15,8 +15,8 @@ import { messageIn } from "../core/members.js";
 import { parseUrl } from "../core/net.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 import { readKeyFile } from "./card-key-files.js";
+import { UsageError } from "./command-error.js";
 import { printable } from "./log.js";
-import { UsageError } from "./usage-error.js";
 
 /** Limits of fetching a card or JWKS: size in bytes, timeout in milliseconds. */
 const LIMITS = { maxBytes: 1024 * 1024, timeoutMs: 10_000 };

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import type { CardSigning } from "../card/signing/kept-signatures.js";
 import { messageIn } from "../core/members.js";
+import { UsageError } from "./command-error.js";
 import type { CommandOptions } from "./command-options.js";
-import { UsageError } from "./usage-error.js";
 
 /** Maximum size of a key file, in bytes. */
 const MAX_KEY_BYTES = 64 * 1024;

@@ -5,9 +5,9 @@ import { membersOf, messageIn } from "../core/members.js";
 import { yesNo } from "../server/option-kinds.js";
 import { defaultOptions, limitTable, type OptionRow, optionTable } from "../server/option-table.js";
 import type { UncheckedOptions } from "../server/options.js";
+import { UsageError } from "./command-error.js";
 import { type CommandOptions, commandTable, defaultCommandOptions } from "./command-options.js";
 import { flagOf } from "./flag-of.js";
-import { UsageError } from "./usage-error.js";
 
 export interface Flag {
   readonly of: "server" | "limits" | "command";

@@ -1,9 +1,8 @@
 import { CommanderError } from "commander";
 import { ConfigurationError } from "../card/faults.js";
 import { StoreError } from "../store/task-store.js";
-import { CommandError } from "./command-error.js";
+import { CommandError, UsageError } from "./command-error.js";
 import { RESTART_CODE } from "./exit.js";
-import { UsageError } from "./usage-error.js";
 
 export interface Outcome {
   /**

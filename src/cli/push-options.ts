@@ -4,9 +4,9 @@ import { messageIn } from "../core/members.js";
 import { given } from "../core/options.js";
 import type { PushEventKind, PushOptions, PushSigningOptions, TargetTls } from "../push/options.js";
 import { readKeyFile } from "./card-key-files.js";
+import { UsageError } from "./command-error.js";
 import type { CommandOptions } from "./command-options.js";
 import { flagOf } from "./flag-of.js";
-import { UsageError } from "./usage-error.js";
 
 type Options = Partial<CommandOptions>;
 type Warn = (sentence: string) => void;

@@ -27,6 +27,7 @@ import { loadAgentModule } from "./agent-module.js";
 import { AuditFile } from "./audit-file.js";
 import { greeting } from "./banner.js";
 import { cardSigningOf } from "./card-key-files.js";
+import { UsageError } from "./command-error.js";
 import { defaultCommandOptions, type LogLevel } from "./command-options.js";
 import { endOnSignals, exitProcess, noteUnexpectedEnd, onHangUp, RESTART_CODE } from "./exit.js";
 import { type Given, unknownVariables } from "./flags.js";
@@ -35,7 +36,6 @@ import { pushOf } from "./push-options.js";
 import { inheritedSockets } from "./socket-activation.js";
 import { checkAddress } from "./store-address.js";
 import { notifySystemd } from "./systemd.js";
-import { UsageError } from "./usage-error.js";
 
 /** Parts of `serve` that another command replaces. */
 export interface ServeParts {

@@ -2,12 +2,12 @@ import { fork } from "node:child_process";
 import { startWriterProcess } from "../store/sqlite/start-writer-process.js";
 import { WORKER_VARIABLE } from "../workers/messages.js";
 import { Primary } from "../workers/primary.js";
+import { UsageError } from "./command-error.js";
 import type { CommandOptions } from "./command-options.js";
 import { endOnSignals, exitProcess, onHangUp, RESTART_CODE } from "./exit.js";
 import { createLog } from "./log.js";
 import { inheritedSockets } from "./socket-activation.js";
 import { notifySystemd } from "./systemd.js";
-import { UsageError } from "./usage-error.js";
 
 /** The signal that replaces all workers in turn. */
 const REPLACE_SIGNAL = "SIGUSR2";

@@ -1,5 +1,5 @@
 import type { Sockets } from "../server/options.js";
-import { UsageError } from "./usage-error.js";
+import { UsageError } from "./command-error.js";
 
 /** The first descriptor that systemd passes (SD_LISTEN_FDS_START). */
 const FIRST = 3;

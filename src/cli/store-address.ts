@@ -1,6 +1,6 @@
 import { withoutSecrets } from "../core/net.js";
 import { isAddress } from "../store/postgres/address.js";
-import { UsageError } from "./usage-error.js";
+import { UsageError } from "./command-error.js";
 
 /** True for a text that looks like the address of a database. Its login must not be shown as part of a path. */
 export function isAnyAddress(store: string): boolean {

@@ -3,11 +3,11 @@ import type { Logger } from "../core/log.js";
 import type { CopyCounts, CopyProgress } from "../store/copy/copy.js";
 import type { CopySource, CopyTarget, OnWatch } from "../store/copy/records.js";
 import { isAddress, shownAddress } from "../store/postgres/address.js";
+import { UsageError } from "./command-error.js";
 import { defaultCommandOptions } from "./command-options.js";
 import type { Io } from "./io.js";
 import { createLog } from "./log.js";
 import { checkAddress } from "./store-address.js";
-import { UsageError } from "./usage-error.js";
 
 /** `parley migrate`: prints the versions before and after. */
 export async function migrateCommand(io: Io, given: string | undefined): Promise<void> {
@@ -78,20 +78,14 @@ function summary(counts: CopyCounts): string {
   );
 }
 
-interface Migrated {
-  readonly from: number;
-  readonly to: number;
-  /** Address without its secrets, or path. */
-  readonly place: string;
-}
-
-async function migratePostgres(url: string, logger: Logger): Promise<Migrated> {
+/** Migrates a database. Its place is its address without secrets. */
+async function migratePostgres(url: string, logger: Logger) {
   const { migrateDatabase } = await import("../store/postgres/migrate-database.js");
   const { schema, ...versions } = await migrateDatabase(url, logger);
   return { ...versions, place: shownAddress(url, schema) };
 }
 
-async function migrateSqlite(path: string, logger: Logger): Promise<Migrated> {
+async function migrateSqlite(path: string, logger: Logger) {
   const { migrateFile } = await import("../store/sqlite/current.js");
   return { ...migrateFile(path, logger), place: path };
 }

@@ -3,10 +3,12 @@ import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { missingFields } from "../card/required.js";
 import { valueFaults } from "../card/rules.js";
 import { membersOfCard } from "../card/signing/canonical.js";
+import type { FoundCard } from "../client/discovery/discovery.js";
 import { A2AError } from "../core/error.js";
 import { isOlderMember, olderCard } from "../version/card-from-older.js";
 import { jsonReader } from "../wire/json-reader.js";
 import { isJsonObject } from "../wire/json-struct.js";
+import { type Line, lineOf, type Place } from "./check.js";
 
 /** One way in which a card violates the specification. */
 export interface CardViolation {
@@ -54,4 +56,21 @@ function pointer(place: string): string {
   if (place === "") return "";
   const names = place.replaceAll(/\[(\d+)\]/g, ".$1").split(".");
   return `/${names.map((name) => name.replaceAll("~", "~0").replaceAll("/", "~1")).join("/")}`;
+}
+
+export const placeOfCard = ({ url = "" }: FoundCard): Place => ({ binding: "", version: "", url });
+
+/** The rule that a valid card meets. */
+export const validRule = {
+  name: "card",
+  section: "4.4.1",
+  requirement: "the card is valid",
+  mend: "add or change these members of the card",
+};
+
+/** Returns the line of a card's violations. */
+export function checkedCard(found: FoundCard): Line {
+  const violations = cardViolations(JSON.parse(found.text ?? "{}"));
+  const fault = violations.map(({ path, description }) => `${path} ${description}`).join("; ");
+  return lineOf(placeOfCard(found), validRule, violations.length === 0 ? undefined : { fault });
 }

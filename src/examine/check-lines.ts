@@ -1,12 +1,11 @@
 import type { Candidate } from "../client/discovery/interfaces.js";
 import { clientError, neverArrived } from "../client/errors/errors.js";
-import type { Check, Finding, Probe } from "./check.js";
+import { type Check, type Finding, type Line, lineOf, type Place, type Probe } from "./check.js";
 import { accessChecks } from "./checks/access.js";
 import { listChecks } from "./checks/lists.js";
 import { operationChecks } from "./checks/operations.js";
 import { streamChecks } from "./checks/streams.js";
 import { wireChecks } from "./checks/wire.js";
-import { type Line, lineOf, type Place } from "./line.js";
 
 /** All checks of an interface, in their order: the first one tells whether it answers. */
 const checks: readonly Check[] = [...operationChecks, ...listChecks, ...streamChecks, ...accessChecks, ...wireChecks];
@@ -65,15 +64,8 @@ function isIn({ older }: Candidate, { isNew, isOfAgentsIds }: Check): boolean {
   return isNew !== true && !(isOfAgentsIds === true && older.hasCallersIds === true);
 }
 
-interface Outcome {
-  readonly finding: Finding;
-  readonly isThere: boolean;
-  /** True if the agent wants other credentials. */
-  readonly isRefused: boolean;
-}
-
-/** Runs a check. @throws errors of authentication, which concern the run, if it is strict, and the end of the run */
-async function outcomeOf(check: Check, probe: Probe, isStrict: boolean): Promise<Outcome> {
+/** Runs a check. A refusal is that of an agent that wants other credentials. @throws errors of authentication, which concern the run, if it is strict, and the end of the run */
+async function outcomeOf(check: Check, probe: Probe, isStrict: boolean) {
   try {
     return { finding: await check.run(probe), isThere: true, isRefused: false };
   } catch (thrown) {

@@ -109,3 +109,54 @@ export function request({ text }: Probe): SendMessageRequest {
 }
 
 export const noTask: Finding = { skipped: "the agent answers with messages, without tasks" };
+
+/** Errors by which an agent shows that it is there. */
+const alive: ReadonlySet<Reason> = new Set<Reason>(["TASK_NOT_FOUND", "UNAUTHENTICATED", "PERMISSION_DENIED"]);
+
+/** Asks for a task that does not exist. Returns why the answer does not show that the interface works. */
+export async function faultOfPing(client: A2AClient, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    await client.getTask({ id: unknownId() }, { signal });
+    return "a task that does not exist was found";
+  } catch (thrown) {
+    const { reason, message } = clientError(thrown);
+    return alive.has(reason) ? undefined : `${reason}: ${quoted(message)}`;
+  }
+}
+
+export interface Line {
+  /** Empty for the card. */
+  readonly binding: string;
+  /** Version of the interface; empty for the card. */
+  readonly version: string;
+  readonly url: string;
+  readonly check: string;
+  readonly section: string;
+  readonly requirement: string;
+  readonly mend: string;
+  readonly isAdvice: boolean;
+  readonly result: "pass" | "fail" | "skipped";
+  readonly detail: string | null;
+}
+
+/** Subject of a finding: an interface, or the card. */
+export type Place = Pick<Line, "binding" | "version" | "url">;
+
+/** A check without its code. */
+export type Rule = Pick<Check, "name" | "section" | "requirement" | "mend" | "isAdvice">;
+
+export function lineOf({ binding, version, url }: Place, rule: Rule, finding: Finding): Line {
+  const { name, section, requirement, mend, isAdvice = false } = rule;
+  return {
+    binding,
+    version,
+    url,
+    check: name,
+    section,
+    requirement,
+    mend,
+    isAdvice,
+    result: finding === undefined ? "pass" : "fault" in finding ? "fail" : "skipped",
+    detail: finding === undefined ? null : "fault" in finding ? finding.fault : finding.skipped,
+  };
+}

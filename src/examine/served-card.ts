@@ -7,8 +7,7 @@ import { EARLIER_CARD_PATH } from "../version/client-versions.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 import { isJsonObject } from "../wire/json-struct.js";
 import { parsedJson } from "../wire/parsed-json.js";
-import { type Finding, quoted } from "./check.js";
-import type { Rule } from "./line.js";
+import { type Finding, quoted, type Rule } from "./check.js";
 import { type Exchange, withHeader } from "./wire.js";
 
 /** State that the checks of a card share. */

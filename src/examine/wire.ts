@@ -1,6 +1,6 @@
 import type { HttpAnswer, HttpAsk, HttpClient } from "../client/platform.js";
+import { mapStream } from "../core/map-stream.js";
 import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
-import { observed } from "./observed.js";
 
 /** Most characters of a body that are kept. */
 const MAX_BODY = 4 * 1024 * 1024;
@@ -126,4 +126,43 @@ export function withoutHeaders(ask: HttpAsk, ...names: readonly string[]): HttpA
 /** A map, since an array would be read as one flat list. */
 function otherHeaders({ headers }: HttpAsk, ...names: readonly string[]): Map<string, string> {
   return new Map([...headers].filter(([name]) => !names.includes(name.toLowerCase())));
+}
+
+/** Observes the body of an answer: the whole as text, or its chunks. */
+export interface BodyObserver {
+  readonly text: (text: string) => void;
+  readonly chunk: (chunk: Uint8Array) => void;
+}
+
+/** Returns an answer that passes its body to an observer while the caller reads it. */
+export function observed(answer: HttpAnswer, { text: seeText, chunk: see }: BodyObserver): HttpAnswer {
+  return {
+    status: answer.status,
+    contentType: answer.contentType,
+    get headers() {
+      return answer.headers;
+    },
+    get trailers() {
+      return answer.trailers;
+    },
+    text: async (maxBytes) => {
+      const text = await answer.text(maxBytes);
+      seeText(text);
+      return text;
+    },
+    chunks: () =>
+      mapStream(answer.chunks(), {
+        item: (chunk) => {
+          see(chunk);
+          return chunk;
+        },
+      }),
+    read: (take) =>
+      answer.read((chunk) => {
+        see(chunk);
+        take(chunk);
+      }),
+    cancel: () => answer.cancel(),
+    ...(answer.field !== undefined && { field: (of, name) => answer.field?.(of, name) }),
+  };
 }

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Line } from "../../../src/examine/line.js";
+import type { Line } from "../../../src/examine/check.js";
 import { agentWords } from "../texts/agents.js";
 import { Badge, type Tone, css as ui } from "../ui/parts.js";
 import css from "./agents.module.css";

@@ -1,8 +1,8 @@
 import { clientError } from "../../../src/client/web.js";
 import { withoutSecrets } from "../../../src/core/net.js";
+import { checkedCard, placeOfCard } from "../../../src/examine/card-validate.js";
+import { type Line, lineOf, type Place } from "../../../src/examine/check.js";
 import { checkLines, uncalled } from "../../../src/examine/check-lines.js";
-import { checkedCard, placeOfCard } from "../../../src/examine/checked-card.js";
-import { type Line, lineOf, type Place } from "../../../src/examine/line.js";
 import { cardChecks } from "../../../src/examine/served-card.js";
 import { Wire } from "../../../src/examine/wire.js";
 import { httpOf, type ReceivedCard } from "./card.js";

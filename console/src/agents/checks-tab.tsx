@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
 import { cardViolations } from "../../../src/examine/card-validate.js";
-import type { Line } from "../../../src/examine/line.js";
+import type { Line } from "../../../src/examine/check.js";
 import { agentWords } from "../texts/agents.js";
 import { ErrorNote } from "../ui/error.js";
 import { Note, Skeleton, css as ui } from "../ui/parts.js";

@@ -1,6 +1,6 @@
 import { ListChecks } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import type { Line } from "../../../src/examine/line.js";
+import type { Line } from "../../../src/examine/check.js";
 import { withoutSecretTexts } from "../exchanges/hide.js";
 import { agentWords } from "../texts/agents.js";
 import { CopyButton } from "../ui/copy-button.js";

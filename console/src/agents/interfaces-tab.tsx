@@ -2,7 +2,7 @@ import { useQueries } from "@tanstack/react-query";
 import { RotateCw } from "lucide-react";
 import type { ReactNode } from "react";
 import { withoutSecrets } from "../../../src/core/net.js";
-import { faultOfPing } from "../../../src/examine/alive.js";
+import { faultOfPing } from "../../../src/examine/check.js";
 import { ScrollBox } from "../content/scroll-box.js";
 import { agentWords } from "../texts/agents.js";
 import { sentenceOf } from "../ui/error.js";

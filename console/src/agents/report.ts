@@ -1,4 +1,4 @@
-import type { Line } from "../../../src/examine/line.js";
+import type { Line } from "../../../src/examine/check.js";
 import { agentWords } from "../texts/agents.js";
 
 /** Results of a check as they are shown. Advice does not count as a fault. */

@@ -1,6 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { CardViolation } from "../../../src/examine/card-validate.js";
-import { validRule } from "../../../src/examine/checked-card.js";
+import { type CardViolation, validRule } from "../../../src/examine/card-validate.js";
 import { ScrollBox } from "../content/scroll-box.js";
 import { agentWords } from "../texts/agents.js";
 import { Button, css as ui } from "../ui/parts.js";

@@ -13,16 +13,9 @@ export const run: Run = async (context) => {
   }
 };
 
-interface ShownSetting {
-  readonly name: string;
-  readonly envVar: string | null;
-  readonly value: string | null;
-  readonly source: string;
-  readonly path?: string;
-}
-
-function rowsOf({ resolved, io }: Context): ShownSetting[] {
-  const rows: ShownSetting[] = settingRows.map(([name, setting]) => {
+/** Returns the settings as programs read them. */
+function rowsOf({ resolved, io }: Context) {
+  const rows = settingRows.map(([name, setting]) => {
     const { kind, path } = resolved.sources[name];
     const value = shownValue(setting, resolved.values[name]);
     const isHidden = setting.isSecret === true && kind !== "default";

@@ -1,9 +1,11 @@
 import type { Command } from "commander";
 import { A2AError } from "../../core/error.js";
+import { messageIn } from "../../core/members.js";
 import type { Io } from "../io.js";
 import { type Agent, connectAgent } from "./agent.js";
-import { Failure } from "./errors.js";
+import { Failure, usage } from "./errors.js";
 import { failureOf } from "./failures.js";
+import { wholeNumber } from "./kinds.js";
 import type { Output } from "./output.js";
 import { resumeWords } from "./resume.js";
 import type { Scope } from "./scope.js";
@@ -163,3 +165,20 @@ export class Context implements Scope {
 
 /** A command's implementation. @param operands arguments that are no options */
 export type Run = (context: Context, operands: readonly string[]) => Promise<void>;
+
+/** Reads an option of a command; undefined if it was not given. @throws Failure for a value that is not valid */
+export function ownOption<T>(context: Context, name: string, read: (text: string) => T): T | undefined {
+  const text = context.own(name).at(-1);
+  if (text === undefined) return undefined;
+  try {
+    return read(text);
+  } catch (error) {
+    throw usage(`--${name}: ${JSON.stringify(text)} ${messageIn(error)}`);
+  }
+}
+
+/** Returns the field for `--history`; without the option the agent decides. */
+export function historyLength(context: Context): { readonly historyLength?: number } {
+  const length = ownOption(context, "history", wholeNumber(0, 2 ** 31 - 1));
+  return length === undefined ? {} : { historyLength: length };
+}

@@ -5,7 +5,7 @@ import type { HttpAnswer, HttpAsk, Platform } from "../../client/platform.js";
 import { mapStream } from "../../core/map-stream.js";
 import { messageIn } from "../../core/members.js";
 import { withoutSecrets } from "../../core/net.js";
-import { observed } from "../../examine/observed.js";
+import { observed } from "../../examine/wire.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import type { Output } from "./output.js";
 

@@ -90,16 +90,8 @@ export class EventPrinter {
   }
 }
 
-/** The text of an artifact event, and the rest of the event. */
-interface Piece {
-  readonly artifactId: string;
-  readonly append: boolean;
-  readonly text: string;
-  readonly head: StreamResponse;
-}
-
-/** Returns the piece of an event that has one text and nothing else. */
-function pieceIn({ payload }: StreamResponse): Piece | undefined {
+/** Returns the text of an artifact event that has one text and nothing else, and the rest of the event. */
+function pieceIn({ payload }: StreamResponse) {
   if (payload.case !== "artifactUpdate" || payload.value.artifact === undefined) return undefined;
   const { artifact, append } = payload.value;
   const [part, ...more] = artifact.parts;

@@ -9,10 +9,9 @@ import type { A2AClient } from "../../client/client.js";
 import { messageIn } from "../../core/members.js";
 import { given } from "../../core/options.js";
 import { checkCapability } from "./capability.js";
-import type { Context, Run } from "./context.js";
+import { type Context, ownOption, type Run } from "./context.js";
 import { usage } from "./errors.js";
 import { httpUrl, secret, wholeNumber } from "./kinds.js";
-import { ownOption } from "./own-options.js";
 import { field } from "./text.js";
 
 /** `task push-config create`: registers a webhook of a task, and prints its configuration. */

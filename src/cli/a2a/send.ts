@@ -10,13 +10,12 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../../core/ids.js";
 import { given } from "../../core/options.js";
-import type { Context, Run } from "./context.js";
+import { type Context, historyLength, type Run } from "./context.js";
 import { Failure, usage } from "./errors.js";
 import { EventPrinter, noteNoStream, readEvents } from "./events.js";
 import { saveFiles } from "./files/save.js";
 import type { PushWait } from "./listen/push-wait.js";
 import { checkNamesAgent } from "./no-agent.js";
-import { historyLength } from "./own-options.js";
 import { partsOf, payloadOf } from "./parts.js";
 import { AnswerText, isQuiet, printAnswer } from "./quiet.js";
 import { resumeWords } from "./resume.js";

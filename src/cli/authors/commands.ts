@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Io } from "../io.js";
-import { CHILD_VARIABLE } from "./dev-messages.js";
+import { CHILD_VARIABLE } from "./stage.js";
 import { type InitOptions, templates } from "./templates.js";
 
 const initHelp = `

@@ -6,8 +6,7 @@ import { Waiters } from "../../core/waiters.js";
 import { type Beside, talk } from "../a2a/chat/chat.js";
 import { execute } from "../a2a/execute.js";
 import type { Io } from "../io.js";
-import type { ReadyMessage } from "./dev-messages.js";
-import type { Stage } from "./stage.js";
+import type { ReadyMessage, Stage } from "./stage.js";
 
 /** A stage with a chat in the terminal. The output of the server goes to a file, and lines about it into the chat. */
 export class ChatStage implements Stage, Beside {

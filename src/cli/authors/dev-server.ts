@@ -10,7 +10,7 @@ import type { Given } from "../flags.js";
 import type { Io } from "../io.js";
 import { serve } from "../serve-command.js";
 import { DevLog } from "./dev-log.js";
-import { CHILD_VARIABLE, type FromServer, GRACE_MS } from "./dev-messages.js";
+import { CHILD_VARIABLE, type FromServer, GRACE_MS } from "./stage.js";
 
 /** Serves a module for `parley dev`, whose process started this one and is told about the state. */
 export async function serveForDev(io: Io, path: string, given: Given): Promise<void> {

@@ -3,12 +3,11 @@ import { existsSync, realpathSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
+import { UsageError } from "../command-error.js";
 import { exit } from "../exit.js";
 import type { Given } from "../flags.js";
 import { type Io, isInteractive } from "../io.js";
-import { UsageError } from "../usage-error.js";
-import { CHILD_VARIABLE, type FromServer, GRACE_MS, type LoadedMessage } from "./dev-messages.js";
-import { plainStage, type Stage } from "./stage.js";
+import { CHILD_VARIABLE, type FromServer, GRACE_MS, type LoadedMessage, plainStage, type Stage } from "./stage.js";
 import { WatchedFiles } from "./watched-files.js";
 
 /** Time for a server to end beyond its grace period before it is killed, in milliseconds. */

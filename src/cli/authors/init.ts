@@ -4,9 +4,8 @@ import { basename, relative, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { unknownName } from "../../core/describe.js";
 import { quoted } from "../../page/command.js";
-import { CommandError } from "../command-error.js";
+import { CommandError, UsageError } from "../command-error.js";
 import type { Io } from "../io.js";
-import { UsageError } from "../usage-error.js";
 import { checkFolder, filesOf, writeFiles } from "./project.js";
 import { type InitOptions, TEMPLATE_NAME, templates } from "./templates.js";
 

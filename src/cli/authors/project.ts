@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { UsageError } from "../usage-error.js";
+import { UsageError } from "../command-error.js";
 import { TEMPLATE_NAME } from "./templates.js";
 
 type Files = ReadonlyMap<string, string>;

@@ -39,21 +39,8 @@ export const logout: Run = async (context) => {
   context.out.note(`note: ${gone.length === 1 ? "1 login was" : `${gone.length} logins were`} removed`);
 };
 
-/** A login as programs read it. It has no secret. */
-interface ShownLogin {
-  readonly agent: string;
-  readonly scheme: string | null;
-  readonly flow: string;
-  readonly clientId?: string;
-  readonly issuer?: string;
-  readonly interfaces: readonly string[];
-  /** Null if it is unknown, or if the credential does not expire. */
-  readonly expiresAt: string | null;
-  readonly state: "valid" | "renewed when needed" | "expired";
-}
-
-/** Returns the public facts of a login. */
-function shownLogin(login: Login): ShownLogin {
+/** Returns the public facts of a login. Without `expiresAt` it is unknown, or the credential does not expire. */
+function shownLogin(login: Login) {
   const { agent, scheme, flow, clientId, issuedBy, origins } = login;
   const { issuer = issuedBy } = login;
   const { expiresAt = 0, isRenewed } = validityOf(login);

@@ -1,7 +1,6 @@
-import type { Context } from "../context.js";
+import { type Context, ownOption } from "../context.js";
 import { usage } from "../errors.js";
 import { duration, interval, oneOf, wholeNumber } from "../kinds.js";
-import { ownOption } from "../own-options.js";
 
 /** A measured operation: a message and its answer, a message and its stream, or a read of a task. */
 export type Operation = "send" | "stream" | "get";

@@ -1,15 +1,10 @@
 import type { HttpAnswer, HttpAsk, HttpClient } from "../../../client/platform.js";
 import { IDEMPOTENCY_KEY } from "../../../wire/service-params.js";
 
-/** A request as the client writes it, and the connections that send it. */
-interface Recorded {
-  readonly ask: HttpAsk;
-  readonly http: HttpClient;
-}
-
 /** Keeps the latest request of a client. */
 export class Recorder {
-  #last: Recorded | undefined;
+  /** The request as the client writes it, and the connections that send it. */
+  #last: { readonly ask: HttpAsk; readonly http: HttpClient } | undefined;
 
   readonly tap = (http: HttpClient): HttpClient => {
     return (ask) => {

@@ -4,8 +4,7 @@ import type { ClientTls } from "../../../client/platform.js";
 import { pause } from "../../../core/async.js";
 import { messageIn } from "../../../core/members.js";
 import { parseUrl, withoutBrackets } from "../../../core/net.js";
-import type { Finding } from "../../../examine/check.js";
-import type { Rule } from "../../../examine/line.js";
+import type { Finding, Rule } from "../../../examine/check.js";
 
 /** Time for a TLS handshake, in milliseconds. */
 const HANDSHAKE_MS = 10_000;

@@ -1,8 +1,8 @@
 import type { AgentInterface } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { FoundCard } from "../../../client/discovery/discovery.js";
+import { checkedCard } from "../../../examine/card-validate.js";
+import type { Line } from "../../../examine/check.js";
 import { uncalled } from "../../../examine/check-lines.js";
-import { checkedCard } from "../../../examine/checked-card.js";
-import type { Line } from "../../../examine/line.js";
 import { olderVersions } from "../../../version/client-versions.js";
 import { interfacesOf } from "../agent.js";
 import type { Context, Run } from "../context.js";

@@ -2,12 +2,11 @@ import type { AgentInterface } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { FoundCard } from "../../../client/discovery/discovery.js";
 import { pause } from "../../../core/async.js";
 import { withoutSecrets } from "../../../core/net.js";
-import { faultOfPing } from "../../../examine/alive.js";
+import { faultOfPing } from "../../../examine/check.js";
 import { openInterface } from "../agent.js";
-import type { Context, Run } from "../context.js";
+import { type Context, ownOption, type Run } from "../context.js";
 import { Failure } from "../errors.js";
 import { duration, wholeNumber } from "../kinds.js";
-import { ownOption } from "../own-options.js";
 import { field } from "../text.js";
 import { candidateOf, cardFound, probing, whyUncalled } from "./interface.js";
 
@@ -60,16 +59,11 @@ function judge(context: Context, all: readonly Pinged[]): void {
   context.noteFaults();
 }
 
-interface Rhythm {
-  readonly count: number;
-  readonly intervalMs: number;
-}
-
 async function ping(
   context: Context,
   found: FoundCard,
   declared: AgentInterface,
-  { count, intervalMs }: Rhythm,
+  { count, intervalMs }: { readonly count: number; readonly intervalMs: number },
 ): Promise<Pinged> {
   const { protocolBinding, protocolVersion, url } = declared;
   const chosen = candidateOf(context, found, declared);

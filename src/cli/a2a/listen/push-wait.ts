@@ -5,10 +5,9 @@ import { newToken } from "../../../push-receiver/arrival.js";
 import type { PushEvent } from "../../../push-receiver/index.js";
 import { endsBlockingSend } from "../../../task/state.js";
 import { checkCapability } from "../capability.js";
-import type { Context } from "../context.js";
+import { type Context, ownOption } from "../context.js";
 import { usage } from "../errors.js";
 import { httpUrl, wholeNumber } from "../kinds.js";
-import { ownOption } from "../own-options.js";
 import { isSettled } from "../task-result.js";
 import { openWebhook, type Webhook } from "./webhook.js";
 
