@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { create, type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
-import { type A2AError, invalid } from "../core/error.js";
+import { invalid } from "../core/error.js";
 
 /** Default and maximum number of items on a page. */
 const sizes = { default: 100, max: 1_000 } as const;
@@ -61,11 +61,7 @@ function keyIn<const T extends readonly (keyof Kinds)[]>(token: string, kinds: T
   } catch {
     // Malformed; rejected below.
   }
-  throw notOurs();
-}
-
-function notOurs(): A2AError {
-  return invalid([{ field: "pageToken", description: "is not a token of a previous page of this list" }]);
+  throw invalid([{ field: "pageToken", description: "is not a token of a previous page of this list" }]);
 }
 
 /** Computes a digest of the filters, which only detects mistakes. */

@@ -3,6 +3,7 @@ import { parseUrl } from "../core/net.js";
 import type { HttpRequest } from "../http/request.js";
 import type { BodySource, HttpResponse } from "../http/response.js";
 import type { TargetGuard } from "../push/target/guard.js";
+import { json } from "./answers.js";
 import { noStore, safeHeaders } from "./files.js";
 import { guardedFetch } from "./guarded-fetch.js";
 import { headersToAgent } from "./relay-headers.js";
@@ -77,8 +78,7 @@ export class Relay {
 
 /** Returns the answer to a request that was not passed on, or got no answer. Its header tells it from an agent's. */
 export function relayFailure(status: number, code: string, error: string): HttpResponse {
-  const headers = [...safeHeaders, noStore, ["parley-relay-error", code] as const];
-  return { status, type: "application/json", headers, body: JSON.stringify({ error, code }) };
+  return json(status, { error, code }, ["parley-relay-error", code]);
 }
 
 function targetOf(given: string | undefined): URL | undefined {

@@ -18,7 +18,7 @@ export function isOwnRequest(request: HttpRequest, seen: SeenOrigin): boolean {
   const site = request.header("sec-fetch-site");
   if (site !== undefined) return site === "same-origin";
   const origin = request.header("origin");
-  if (origin !== undefined) return parseUrl(origin)?.host === hostIn(seen);
+  if (origin !== undefined) return parseUrl(origin)?.host === urlOf(seen)?.host;
   return request.method === "GET" || request.method === "HEAD";
 }
 
@@ -27,5 +27,3 @@ export function portOf(seen: SeenOrigin): string {
 }
 
 const urlOf = ({ isSecure, host }: SeenOrigin): URL | undefined => parseUrl(`${isSecure ? "https" : "http"}://${host}`);
-
-const hostIn = (seen: SeenOrigin): string | undefined => urlOf(seen)?.host;

@@ -25,12 +25,11 @@ import { isLoopback, parseUrl, withoutSecrets } from "../../core/net.js";
 import { given } from "../../core/options.js";
 import { PROTOCOL_VERSION } from "../../version/v1.js";
 import { withoutName } from "./agents/names.js";
-import { firstContact } from "./contact.js";
+import { firstContact, mayReplace, replacementsOf, type Ways } from "./contact.js";
 import { cardAuthorization, chooseFor, serviceParameters } from "./credentials.js";
 import { debugInterceptor, debugPlatform } from "./debug.js";
 import { Failure, usage } from "./errors.js";
 import { cardFailure } from "./failures.js";
-import { mayReplace, replacementsOf, type Ways } from "./replacements.js";
 import type { Scope } from "./scope.js";
 import { tlsOf } from "./tls.js";
 

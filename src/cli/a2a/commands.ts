@@ -352,7 +352,11 @@ export const commandRows: readonly CommandRow[] = [
     load: async () => ({ run: (await import("./agents/agents.js")).rename }),
   },
   ...examineRows,
-  { words: "config show", about: "show all settings and their origins", load: () => import("./config-show.js") },
+  {
+    words: "config show",
+    about: "show all settings and their origins",
+    load: async () => ({ run: (await import("./about.js")).configShow }),
+  },
   {
     words: "completion",
     operands: "<shell>",
@@ -361,7 +365,7 @@ export const commandRows: readonly CommandRow[] = [
     after: completionHelp,
     load: () => import("./completion/completion.js"),
   },
-  { words: "version", about: "show the version", load: () => import("./version.js") },
+  { words: "version", about: "show the version", load: async () => ({ run: (await import("./about.js")).version }) },
 ];
 
 export const groups: Readonly<Record<string, string>> = {

@@ -27,7 +27,7 @@ export function debugPlatform(
     http: async (ask: HttpAsk) => {
       const startedAt = performance.now();
       const names = [...ask.headers].map(([name]) => name).join(", ");
-      out.note(`debug: > ${ask.method} ${pathOf(ask.url)} (${names})`);
+      out.note(`debug: > ${ask.method} ${withoutSecrets(ask.url)} (${names})`);
       if (ask.body !== undefined && hasBodies) out.note(`debug: > ${cut(textOf(ask.body))}`);
       try {
         const answer = await platform.http(ask);
@@ -41,9 +41,6 @@ export function debugPlatform(
     },
   };
 }
-
-/** Keys may stand in the query. */
-const pathOf = (url: string): string => withoutSecrets(url);
 
 function reported(out: Output, answer: HttpAnswer): HttpAnswer {
   const decoder = new TextDecoder();

@@ -3,8 +3,8 @@ import { type StreamResponse, StreamResponseSchema, type Task, TaskState } from 
 import type { Update } from "../../task/answer.js";
 import { endsBlockingSend, isInterrupted } from "../../task/state.js";
 import type { Context } from "./context.js";
+import { orPolled } from "./task-result.js";
 import { eventText, TextBlock } from "./text.js";
-import { orPolled } from "./wait.js";
 
 interface Reading {
   /** True if the first task may be in the state before the message, which it answers. */

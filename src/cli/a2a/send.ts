@@ -10,18 +10,17 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../../core/ids.js";
 import { given } from "../../core/options.js";
+import { checkNamesAgent } from "./capability.js";
 import { type Context, historyLength, type Run } from "./context.js";
 import { Failure, usage } from "./errors.js";
 import { EventPrinter, noteNoStream, readEvents } from "./events.js";
 import { saveFiles } from "./files/save.js";
 import type { PushWait } from "./listen/push-wait.js";
-import { checkNamesAgent } from "./no-agent.js";
 import { partsOf, payloadOf } from "./parts.js";
 import { AnswerText, isQuiet, printAnswer } from "./quiet.js";
 import { resumeWords } from "./resume.js";
-import { isSettled, printOutcome, printTask } from "./task-result.js";
+import { isSettled, printOutcome, printTask, settled } from "./task-result.js";
 import { messageText } from "./text.js";
-import { settled } from "./wait.js";
 
 /** `send`: sends a message, and prints the answer once the task is finished or needs its client. */
 export const run: Run = async (context, [text]) => {

@@ -8,9 +8,8 @@ import { EventPrinter, noteNoStream, readEvents } from "./events.js";
 import { ownerOf, printSaved, saveFiles, saveParts, savingOf } from "./files/save.js";
 import { wholeNumber } from "./kinds.js";
 import { AnswerText, isQuiet } from "./quiet.js";
-import { isSettled, printOutcome, printTask } from "./task-result.js";
-import { field, idFields, taskRow, taskText } from "./text.js";
-import { settled } from "./wait.js";
+import { isSettled, printOutcome, printTask, settled } from "./task-result.js";
+import { field, idFields, taskText } from "./text.js";
 
 /** `task get`: prints a task; with `--wait` when it is finished or needs its client. */
 export const get: Run = async (context, [id = ""]) => {
@@ -119,7 +118,7 @@ export const list: Run = async (context) => {
 
 function print({ out }: Context, task: Task): void {
   if (out.mode.isJson) return out.message(TaskSchema, task);
-  const text = task.artifacts.length > 0 ? taskText(task, true) : taskRow(task);
+  const text = task.artifacts.length > 0 ? taskText(task, true) : idFields(task.id, task.contextId, task.status, true);
   out.text(text.endsWith("\n\n") ? text : `${text}\n`);
 }
 

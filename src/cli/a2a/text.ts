@@ -77,11 +77,6 @@ export function historyText(task: Task): string {
   return task.history.map((message) => messageText(message, true)).join("");
 }
 
-/** Returns the fields of a task in a list. */
-export function taskRow(task: Task): string {
-  return idFields(task.id, task.contextId, task.status, true);
-}
-
 export function idFields(taskId: string, contextId: string, status: TaskStatus | undefined, isDated: boolean): string {
   const at = isDated && status?.timestamp !== undefined ? timestampDate(status.timestamp).toISOString() : undefined;
   return (

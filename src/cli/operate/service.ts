@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type Client, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
+import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
 import { AdminService } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { messageIn } from "../../core/members.js";
 import { parseUrl } from "../../core/net.js";
@@ -51,7 +51,7 @@ async function openService(flags: ReachFlags, io: Io): Promise<Service> {
     const { openFile } = await import("./file-service.js");
     const { store, audit = "stderr", timeout } = flags;
     const { transport, close } = await openFile(store, { audit, timeout, bearer });
-    return serviceOf(transport, { place: store, close });
+    return { client: createClient(AdminService, transport), place: store, close };
   }
   const target = adminTarget(flags, io);
   if (admin === undefined || target === undefined) {
@@ -70,7 +70,7 @@ async function openService(flags: ReachFlags, io: Io): Promise<Service> {
     ...(flags.timeout > 0 && { defaultTimeoutMs: flags.timeout * 1_000 }),
     ...(socketPath !== undefined && { nodeOptions: { socketPath } }),
   });
-  return serviceOf(transport, { place: admin, close: async () => {} });
+  return { client: createClient(AdminService, transport), place: admin, close: async () => {} };
 }
 
 interface AdminTarget {
@@ -86,10 +86,6 @@ export function adminTarget(flags: Pick<ReachFlags, "admin" | "adminTokenFile">,
   const admin = flags.admin ?? io.env.PARLEY_ADMIN;
   if (admin === undefined || admin === "") return undefined;
   return { token: tokenOf(flags, io), ...addressOf(admin) };
-}
-
-function serviceOf(transport: Transport, rest: Omit<Service, "client">): Service {
-  return { client: createClient(AdminService, transport), ...rest };
 }
 
 const bearer =

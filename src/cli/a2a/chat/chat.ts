@@ -6,9 +6,9 @@ import { orAborted } from "../../../core/async.js";
 import { messageIn } from "../../../core/members.js";
 import type { PartInput } from "../../../task/message-input.js";
 import { isInteractive } from "../../io.js";
+import { checkNamesAgent } from "../capability.js";
 import type { Context, Run } from "../context.js";
 import { Failure, usage } from "../errors.js";
-import { checkNamesAgent } from "../no-agent.js";
 import { filePartOf } from "../parts.js";
 import { resumeWords } from "../resume.js";
 import { singleLine } from "../text.js";
@@ -160,7 +160,7 @@ class Chat {
         return this.#cancel();
       case "/save":
         if (rest === "") throw usage("/save needs the name of a file");
-        await this.talk.save(resolve(this.#context.io.cwd, rest.trim()));
+        await this.talk.record.save(resolve(this.#context.io.cwd, rest.trim()));
         return this.#screen.line(`Saved: ${rest.trim()}`, "dim");
       case "/raw":
         this.talk.isRaw = !this.talk.isRaw;

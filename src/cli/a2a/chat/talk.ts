@@ -47,7 +47,7 @@ export class Talk {
   #form: Form | undefined;
   #isRaw = false;
   #state: TaskState = TaskState.UNSPECIFIED;
-  readonly #record = new TalkRecord();
+  readonly record: TalkRecord = new TalkRecord();
   /** The last task, which may run. */
   #taskId: string | undefined;
   #artifacts = new Set<string>();
@@ -133,7 +133,7 @@ export class Talk {
 
   /** Sends a message, and shows the answer. @param signal stops waiting; the task continues */
   async say(message: MessageInput, shown: string, signal: AbortSignal): Promise<void> {
-    this.#record.add("user", shown, this.ids);
+    this.record.add("user", shown, this.ids);
     this.#form = undefined;
     // An answer goes to the task that waits; otherwise the agent begins one.
     this.#taskId = this.#conversation.taskId;
@@ -181,11 +181,6 @@ export class Talk {
     await this.say([part], values === undefined ? "(declined)" : JSON.stringify(values), signal);
   }
 
-  /** Writes the talk so far to a new file: as Markdown, or as JSON lines to a file of that ending. */
-  async save(path: string): Promise<void> {
-    await this.#record.save(path);
-  }
-
   #show(update: Update): void {
     this.#context.touch();
     const { kind, task, message, artifact, text, replaced, data, files, event } = update;
@@ -225,7 +220,7 @@ export class Talk {
   }
 
   #note(text: string): void {
-    this.#record.add("agent", text, this.ids);
+    this.record.add("agent", text, this.ids);
   }
 
   /** Says how the task stands, if it needs its client or failed. */

@@ -4,7 +4,7 @@ import { settingRows, shownValue, variableOf } from "./settings.js";
 import { singleLine } from "./text.js";
 
 /** `config show`: prints each setting with its value and origin. Nothing is called. */
-export const run: Run = async (context) => {
+export const configShow: Run = async (context) => {
   const rows = rowsOf(context);
   if (context.out.mode.isJson) return context.out.json(rows);
   for (const { name, value, source, path } of rows) {
@@ -31,3 +31,9 @@ function rowsOf({ resolved, io }: Context) {
   if (logins === undefined || !hasLogins(io)) return rows;
   return [...rows, { name: "logins", envVar: null, value: "see auth status", source: "global-file", path: logins }];
 }
+
+/** `version`: prints the version, and with JSON that of Node.js. */
+export const version: Run = async ({ io, out }) => {
+  if (out.mode.isJson) out.json({ version: io.version, node: process.versions.node });
+  else out.text(`${io.version}\n`);
+};
