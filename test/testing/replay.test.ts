@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { type Agent, artifact, completed, inputRequired } from "../../src/index.js";
+import { type Agent, artifact, completed, inputRequired, TaskState, working } from "../../src/index.js";
 import { createA2A } from "../../src/server/create-a2a.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import type { TaskStore } from "../../src/store/task-store.js";
-import { ExportWriter } from "../../src/task/transfer.js";
 import { type AgentTest, type ReplayedTurn, testAgent, textOf } from "../../src/testing/index.js";
+import { bearer, operators, tokens } from "../admin/world.js";
 
 const closing: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -35,27 +34,27 @@ function weather(tell: (answer: string) => string, steps = ["place", "model"]): 
   };
 }
 
-/** Serves an agent to two messages, as a server would, and exports its task. */
-async function recorded(agent: Agent): Promise<string> {
-  const store: TaskStore = memoryStore();
-  const served = createA2A({ agent, store, publicUrl: "http://agent.localhost", cardGrpc: "omit", audit: false });
+/**
+ * Serves an agent to two messages, as a server would, and exports its task as an operator would.
+ * @param release lets the agent go on after both messages; undefined for one that answers each
+ */
+async function recorded(agent: Agent, release?: () => void): Promise<string> {
+  const publicUrl = "http://agent.localhost";
+  const admin = { tokens: operators };
+  const served = createA2A({ agent, store: memoryStore(), publicUrl, cardGrpc: "omit", audit: false, admin });
   closing.push(served);
   let taskId = "";
   for (const text of ["Hello", "Oslo"]) {
     const message = { messageId: text, role: "ROLE_USER", parts: [{ text }], ...(taskId !== "" && { taskId }) };
     const headers = { "content-type": "application/json", "a2a-version": "1.0" };
-    const body = JSON.stringify({ message });
-    const request = new Request("http://agent.localhost/message:send", { method: "POST", headers, body });
+    const body = JSON.stringify({ message, configuration: { returnImmediately: release !== undefined } });
+    const request = new Request(`${publicUrl}/message:send`, { method: "POST", headers, body });
     taskId = ((await (await served.fetch(request)).json()) as { task: { id: string } }).task.id;
   }
-  const head = await store.head({ taskId });
-  const writer = new ExportWriter();
-  const entries = await store.read({ taskId, after: 0, limit: 1_000 });
-  return [
-    writer.header(head ?? { taskId, tenant: "", owner: "" }, new Date()),
-    ...entries.map((each) => writer.entry(each)),
-    writer.end(),
-  ].join("");
+  release?.();
+  const exporting = new Request(`${publicUrl}/v1/tasks/${taskId}:export`, { headers: bearer(tokens.read) });
+  const pieces = (await (await served.admin?.fetch(exporting))?.text()) ?? "";
+  return [...pieces.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => JSON.parse(data).lines as string).join("");
 }
 
 function underTest(agent: Agent): AgentTest {
@@ -91,12 +90,48 @@ describe("AgentTest.replay()", () => {
     expect(second?.replayed.at(-1)?.payload.case).toBe("statusUpdate");
   });
 
+  it("runs a failed task, again with its fault, and to its end with an agent without it", async () => {
+    const fault = (): never => {
+      throw new Error("The fault.");
+    };
+    const lines = await recorded(weather(fault));
+    const before = asked;
+    const statesOf = (turns: readonly ReplayedTurn[]) =>
+      turns.map(({ recorded: were, task }) => {
+        const last = were.at(-1)?.payload;
+        return [last?.case === "statusUpdate" ? last.value.status?.state : undefined, task.status?.state];
+      });
+    const asks = [TaskState.INPUT_REQUIRED, TaskState.INPUT_REQUIRED];
+    const failing = await underTest(weather(fault)).replay(lines);
+    expect(statesOf(failing)).toEqual([asks, [TaskState.FAILED, TaskState.FAILED]]);
+    const mended = await underTest(weather((answer) => answer)).replay(lines);
+    expect(statesOf(mended)).toEqual([asks, [TaskState.FAILED, TaskState.COMPLETED]]);
+    expect(mended[1] && textsOf(mended[1])).toEqual([[], ["place of Oslo, model of Oslo"]]);
+    expect(asked).toBe(before);
+  });
+
   it("runs a step without a stored result", async () => {
     const lines = await recorded(weather((answer) => answer));
     const before = asked;
     const [, second] = await underTest(weather((answer) => answer, ["place", "model", "new"])).replay(lines);
     expect(asked).toBe(before + 1);
     expect(second === undefined ? [] : textsOf(second)[1]).toEqual(["place of Oslo, model of Oslo, new of Oslo"]);
+  });
+
+  it("rejects a task with a message that was sent while the agent worked", async () => {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow: Agent = {
+      card,
+      async *execute() {
+        yield working();
+        await released;
+      },
+    };
+    const lines = await recorded(slow, release);
+    await expect(underTest(slow).replay(lines)).rejects.toThrow("came while the agent worked");
   });
 
   it("rejects when the agent asks for steps in another order, and for a part of an export", async () => {
