@@ -25,6 +25,13 @@ const deploy = join(root, "deploy");
 const patient = { timeout: 30_000 };
 const text = (path: string): string => readFileSync(join(deploy, path), "utf8");
 
+const clusters = [
+  "kubernetes/parley.yaml",
+  "kubernetes/replicas.yaml",
+  "compose/compose.yaml",
+  "compose/replicas.yaml",
+];
+
 let folder: string;
 const children: ChildProcess[] = [];
 
@@ -83,12 +90,6 @@ describe("systemd", () => {
   it("sets only variables that Parley knows", async () => {
     const known = await succeed(process.execPath, [main, "serve", "--help"]);
     const limits = await succeed(process.execPath, [main, "limits"]);
-    const clusters = [
-      "kubernetes/parley.yaml",
-      "kubernetes/replicas.yaml",
-      "compose/compose.yaml",
-      "compose/replicas.yaml",
-    ];
     const files = ["systemd/parley@.service", "Containerfile", ...clusters];
     const names = files.flatMap((file) => [...text(file).matchAll(/\bPARLEY_[A-Z_]+/g)].map(([name]) => name));
     expect(names.length).toBeGreaterThan(15);
@@ -187,13 +188,37 @@ describe("the OpenTelemetry collector", () => {
 describe("Kubernetes and Envoy", () => {
   it("have every field of the files in their types, with valid values", { timeout: 600_000 }, async () => {
     const check = await goProgram("deploy-files");
-    const files = ["envoy/envoy.yaml", "kubernetes/parley.yaml", "kubernetes/replicas.yaml"];
+    const files = ["envoy/envoy.yaml", ...clusters];
     const printed = await succeed(
       check,
       files.map((file) => join(deploy, file)),
     );
     expect(printed).toContain("17 objects of Kubernetes");
     expect(printed).toContain("2 clusters of Envoy");
+  });
+
+  it.each([
+    ["kubernetes", "startupProbe"],
+    ["kubernetes", "readinessProbe"],
+    ["kubernetes", "livenessProbe"],
+    ["kubernetes", "preStop"],
+    ["kubernetes", "runAsNonRoot"],
+    ["kubernetes", "readOnlyRootFilesystem"],
+    ["kubernetes", "minAvailable", "maxUnavailable", "PodDisruptionBudget"],
+    ["compose", "read_only"],
+    ["compose", "healthcheck"],
+  ])("must not lack in %s: %s", { timeout: 600_000 }, async (kind, ...keys) => {
+    const check = await goProgram("deploy-files");
+    mkdirSync(join(folder, kind), { recursive: true });
+    for (const file of clusters.filter((name) => name.startsWith(kind))) {
+      const yaml = text(file);
+      // A field with the lines below it.
+      const faulty = yaml.replace(new RegExp(`^( *)(${keys.join("|")}):.*\n(?:\\1 +.*\n)*`, "gm"), "");
+      if (faulty === yaml) continue;
+      writeFileSync(join(folder, file), faulty);
+      const { stderr } = await run(check, [join(deploy, "envoy/envoy.yaml"), join(folder, file)]);
+      expect(stderr, file).toMatch(new RegExp(`lacks ${keys.at(-1)}`));
+    }
   });
 });
 
@@ -249,6 +274,7 @@ describe("the Containerfile", () => {
     const file = text("Containerfile");
     const [health, command] = commandsOf("Containerfile");
     expect(file).toMatch(/^USER 1000:1000$/m);
+    expect(file).toMatch(/^HEALTHCHECK --interval=\d+s .*\\\n {2}CMD \[/m);
     expect(command).toEqual(["node", "node_modules/.bin/parley", "serve", "agent.js"]);
     expect(text("Containerfile.dockerignore")).toContain("**/.env*");
     const { http } = await freePorts();

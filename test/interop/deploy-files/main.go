@@ -1,11 +1,13 @@
 // Checks files of deploy/: fields and values of Kubernetes objects by their Go types, and of Envoy's configuration by its
-// messages and their rules. Usage: deploy-files ENVOY.yaml KUBERNETES.yaml...
+// messages and their rules. Checks that pods and services of Compose have what promised.go lists.
+// Usage: deploy-files ENVOY.yaml {kubernetes|compose}/FILE.yaml...
 package main
 
 import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	bootstrap "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
@@ -29,6 +31,10 @@ func main() {
 	exitOn(err)
 	objects := 0
 	for _, path := range os.Args[2:] {
+		if filepath.Base(filepath.Dir(path)) == "compose" {
+			exitOn(compose(path))
+			continue
+		}
 		found, err := kubernetes(path)
 		exitOn(err)
 		objects += found
@@ -56,6 +62,7 @@ func kubernetes(path string) (int, error) {
 		"networking.k8s.io/v1 NetworkPolicy": func() any { return new(networking.NetworkPolicy) },
 		"policy/v1 PodDisruptionBudget":      func() any { return new(policy.PodDisruptionBudget) },
 	}
+	var objects []any
 	documents := bytes.Split(text, []byte("\n---\n"))
 	for _, document := range documents {
 		var kind meta.TypeMeta
@@ -66,9 +73,14 @@ func kubernetes(path string) (int, error) {
 		if !known {
 			return 0, fmt.Errorf("%s: no kind %q %q", path, kind.APIVersion, kind.Kind)
 		}
-		if err := yaml.UnmarshalStrict(document, make()); err != nil {
+		object := make()
+		if err := yaml.UnmarshalStrict(document, object); err != nil {
 			return 0, fmt.Errorf("%s: %s: %w", path, kind.Kind, err)
 		}
+		objects = append(objects, object)
+	}
+	if err := promised(objects); err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
 	}
 	return len(documents), nil
 }
