@@ -1,5 +1,6 @@
 import type { HttpAnswer, HttpAsk, HttpClient } from "../client/platform.js";
 import { mapStream } from "../core/map-stream.js";
+import { essenceOf } from "../wire/media-type.js";
 import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
 
 /** Most characters of a body that are kept. */
@@ -101,7 +102,7 @@ class Recorded implements Exchange {
   }
 
   get mediaType(): string {
-    return (this.#answer.contentType.split(";", 1)[0] ?? "").trim().toLowerCase();
+    return essenceOf(this.#answer.contentType);
   }
 
   get headers(): Headers {

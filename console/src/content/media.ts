@@ -1,3 +1,5 @@
+import { essenceOf } from "../../../src/wire/media-type.js";
+
 /** Ways to show a file. */
 export type FileKind = "image" | "audio" | "video" | "pdf" | "text" | "other";
 
@@ -36,7 +38,7 @@ const texts =
 
 /** Returns a media type without its parameters, found by the name's end if the part names none. */
 export function mediaTypeOf(mediaType: string, filename: string): string {
-  const given = mediaType.split(";")[0]?.trim().toLowerCase() ?? "";
+  const given = essenceOf(mediaType);
   if (given !== "" && given !== "application/octet-stream") return given;
   return byEnding[endingOf(filename)] ?? given;
 }

@@ -1,5 +1,6 @@
 import { type DescMethod, fromBinary, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { essenceOf } from "../../../src/wire/media-type.js";
 import { Router } from "../../../src/wire/router.js";
 import { type Route, routesOf } from "../../../src/wire/routes.js";
 import { VERSION_PARAMETER } from "../../../src/wire/service-params.js";
@@ -104,8 +105,7 @@ function restJson(verb: string, { pathname, searchParams }: URL, body: JsonValue
 
 /** Returns the media type without parameters. */
 export function typeOf(headers: Exchange["requestHeaders"]): string {
-  const value = headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
-  return (value.split(";")[0] ?? "").trim().toLowerCase();
+  return essenceOf(headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "");
 }
 
 export const isObject = (value: unknown): value is { [name: string]: JsonValue } =>

@@ -1,4 +1,5 @@
 import { extname } from "node:path";
+import { essenceOf } from "../../wire/media-type.js";
 
 /** Media types by extension, for files without a declared type. The first one of a type names files that are saved. */
 const mediaTypes: Readonly<Record<string, string>> = {
@@ -32,6 +33,6 @@ export function mediaTypeOf(name: string): string {
 
 /** Returns the extension of files of a media type, with its dot; undefined if it is unknown. */
 export function extensionOf(mediaType: string): string | undefined {
-  const [essence = ""] = mediaType.toLowerCase().split(";", 1);
-  return Object.keys(mediaTypes).find((extension) => mediaTypes[extension] === essence.trim());
+  const essence = essenceOf(mediaType);
+  return Object.keys(mediaTypes).find((extension) => mediaTypes[extension] === essence);
 }
