@@ -44,7 +44,7 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
   readonly #source: LateEvents;
   readonly #turn: TurnRequest;
 
-  /** @param source is told of events that the turn emits after its end, which are dropped */
+  /** @param source gets the events that the turn emits after its end, to report that they are dropped */
   constructor(source: LateEvents, turn: TurnRequest) {
     this.#source = source;
     this.#turn = turn;

@@ -82,7 +82,7 @@ export function tokenCheck(
     if (verified instanceof Refusal) return verified;
     const claims = frozen(verified.claims);
     const name = notPromised(owner(claims));
-    if (typeof name !== "string" || name === "") return new Refusal("The token names no subject.");
+    if (typeof name !== "string" || name === "") return new Refusal("The token does not name a subject.");
     const caller: CallerInput = Object.freeze({
       owner: name,
       authenticated: true,

@@ -141,7 +141,7 @@ function sharedNameFaults(schemes: Schemes): string[] {
   const namespaces = new Set(all.flatMap(([, scheme]) => scheme.names?.issuer ?? []));
   if (namespaces.size > 1) {
     return [
-      `security.schemes has names of several issuers (${[...namespaces].join(", ")}), who may give one name to two subjects: say by owner how they are told apart`,
+      `security.schemes has names of several issuers (${[...namespaces].join(", ")}), which may give two subjects the same name: set owner to tell them apart`,
     ];
   }
   return all.flatMap(([name, scheme]) => {
@@ -150,7 +150,7 @@ function sharedNameFaults(schemes: Schemes): string[] {
     return all.flatMap(([other, listing]) => {
       const taken = listing.names?.listed?.find(mayGive);
       if (taken === undefined) return [];
-      return `security.schemes.${name}: ${issuer} may give a subject the name ${JSON.stringify(taken)}, which is an owner of ${other}: say by owner of ${name} how they are told apart`;
+      return `security.schemes.${name}: ${issuer} may give a subject the name ${JSON.stringify(taken)}, which is an owner of ${other}: set owner of ${name} to tell them apart`;
     });
   });
 }

@@ -104,7 +104,7 @@ function open(path: string): number {
     return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
   } catch (error) {
     if (membersOf(error).code !== "ENXIO") throw error;
-    throw new Error("nobody reads this pipe", { cause: error });
+    throw new Error("no process reads this pipe", { cause: error });
   }
 }
 

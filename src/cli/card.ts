@@ -8,9 +8,9 @@ The signed card goes to stdout. Signatures that the card has are replaced, unles
 `;
 
 const verifyHelp = `
-Nothing is trusted but what --key, --jwks and --jku name. Exit code 0: at least one signature is valid; 1: none is; 2: there is no
-card to verify. Of a URL without a path, the card at /.well-known/agent-card.json is taken. Cards and JWKS may have 1 MiB and
-have to come within 10 seconds; redirects are not followed.
+Only the keys that --key, --jwks and --jku name are trusted. Exit code 0: at least one signature is valid; 1: no signature is valid;
+2: the card cannot be read. A URL without a path means the card at /.well-known/agent-card.json. A card or JWKS must not exceed
+1 MiB, nor take longer than 10 seconds; redirects are not followed.
 `;
 
 const several = (value: string, before: readonly string[]): string[] => [...before, value];

@@ -37,7 +37,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** Cuts a text to a width, with an ellipsis in place of what is left out. */
+/** Cuts a text to a width, with an ellipsis in place of the omitted rest. */
 export function cut(text: string, width: number): string {
   if (text.length <= width && widthOf(text) <= width) return text;
   if (widthOf(text) <= width) return text;

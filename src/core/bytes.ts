@@ -121,7 +121,7 @@ function strictDecoder(): TextOf {
   if (typeof Buffer === "undefined") return decode;
   const { utf8Slice } = Buffer.prototype;
   return (bytes, start, end) => {
-    // Buffer replaces what is not UTF-8 by U+FFFD. The decoder then throws, unless the text has this character itself.
+    // Buffer replaces invalid UTF-8 by U+FFFD. The decoder then throws, unless the text has this character itself.
     const text = utf8Slice.call(bytes, start, end);
     return text.includes("\ufffd") ? decode(bytes, start, end) : text;
   };

@@ -1,5 +1,5 @@
 // Streams over other streams. None is a generator: one that waits for its next item delays `return()` until that item
-// has come, so that a client that leaves would be noticed late. And none waits in an async function, because each of
+// has come, so that a client that leaves would be noticed late. None waits in an async function either, because each of
 // those holds half a kilobyte while nothing happens.
 
 /** The steps of a mapped stream. */

@@ -58,7 +58,7 @@ export async function* checkLines(
   if (after !== undefined) yield* after(probe, place);
 }
 
-/** True if the version of an interface has what a check is about. */
+/** True if a check applies to the version of an interface. */
 function isIn({ older }: Candidate, { isNew, isOfAgentsIds }: Check): boolean {
   if (older === undefined) return true;
   return isNew !== true && !(isOfAgentsIds === true && older.hasCallersIds === true);

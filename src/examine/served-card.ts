@@ -79,7 +79,7 @@ export const cardChecks: readonly CardCheck[] = [
     mend: "set Cache-Control: max-age=… to the time for which a change may go unnoticed",
     run: served(({ headers }) => {
       const control = headers.get("cache-control");
-      if (control === null) return { fault: "there is no Cache-Control" };
+      if (control === null) return { fault: "Cache-Control is missing" };
       return /\bmax-age=\d+/.test(control) ? undefined : { fault: `Cache-Control is ${quoted(control)}` };
     }),
   },
@@ -91,7 +91,7 @@ export const cardChecks: readonly CardCheck[] = [
     mend: "derive the ETag from the text of the card",
     run: served(async (exchange, probe) => {
       const tag = exchange.headers.get("etag");
-      if (tag === null) return { fault: "there is no ETag" };
+      if (tag === null) return { fault: "ETag is missing" };
       const again = await askAgain(exchange, probe, undefined);
       const text = await again.text(MAX_BYTES);
       const other = again.headers.get("etag");
@@ -107,7 +107,7 @@ export const cardChecks: readonly CardCheck[] = [
     mend: "compare If-None-Match with the ETag, and answer 304 without a body",
     run: served(async (exchange, probe) => {
       const tag = exchange.headers.get("etag");
-      if (tag === null) return { skipped: "there is no ETag" };
+      if (tag === null) return { skipped: "ETag is missing" };
       const again = await askAgain(exchange, probe, tag);
       const { status } = again;
       again.cancel();

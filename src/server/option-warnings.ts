@@ -82,7 +82,7 @@ export function risksOf(settings: Settings, listens: boolean): string[] {
   }
   if ((isOutside || !listens) && isOpen && push !== undefined) {
     risks.push(
-      "push notifications are sent for callers that nobody authenticates: anyone who reaches the server can make it send requests",
+      "push notifications are sent for unauthenticated callers: anyone who reaches the server can make it send requests",
     );
   }
   if (isPublic && !isOpen && tls === undefined && trust === undefined) {

@@ -198,7 +198,7 @@ function signingFaults({ cardSigning, push, publicUrl, trustProxy }: WithDefault
     );
   }
   if (pushOf(push)?.signing?.keys !== undefined) {
-    faults.push("push.signing.keys needs publicUrl: receivers know by it who notifies them");
+    faults.push("push.signing.keys needs publicUrl: it identifies the sender to receivers");
   }
   return faults;
 }

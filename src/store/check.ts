@@ -59,7 +59,7 @@ export function appendRejection(
     return new StoreError("duplicate", "The idempotency key is taken.", { remembered });
   }
   if (stored?.finished === true) {
-    return new StoreError("finished", `Task ${head.taskId} is finished and takes no more entries.`);
+    return new StoreError("finished", `Task ${head.taskId} is finished and accepts no more entries.`);
   }
   if (fence !== undefined && !holds(fence, stored === undefined ? request.lease : stored.lease)) {
     return new StoreError("fenced", `${fence.holder} no longer holds the lease of task ${head.taskId}.`);

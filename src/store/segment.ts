@@ -81,7 +81,7 @@ export function readEntries(segment: Segment, skip: number, limit: number, into:
   }
 }
 
-/** Does as `readEntries`, but appends what is left of a cut segment: its rest for the first cut entry, then empty ones. */
+/** Does as `readEntries`, but appends the rest of a cut segment: its rest for the first cut entry, then empty ones. */
 export function salvageEntries(segment: Segment, skip: number, limit: number, into: Uint8Array[]): void {
   const { bytes, count } = segment;
   const found: Uint8Array[] = [];

@@ -38,7 +38,7 @@ function startedMonitor(): IntervalHistogram | undefined {
   return monitor;
 }
 
-/** Measured is the interval between two timers, of which the resolution is no delay. */
+/** Converts the interval between two timers to a delay. The resolution of the timers is not part of it. */
 function secondsOf(nanoseconds: number): number {
   return Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS) / 1_000;
 }

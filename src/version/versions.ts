@@ -144,7 +144,7 @@ export class Versions {
 
   /** Returns the error for a call without a version, if the version is required. */
   #unnamed(used: string): A2AError {
-    const why = `The call names no version, which means ${EMPTY_VERSION} (specification 3.6.2)`;
+    const why = `The call does not name a version, which means ${EMPTY_VERSION} (specification 3.6.2)`;
     return this.#notSupported(EMPTY_VERSION, `${why}: send A2A-Version: ${used} with it.`);
   }
 

@@ -44,7 +44,7 @@ export function parameterOf(text: string, name: string): string | undefined {
 
 // The types of gRPC and Connect are read for each call, so one expression each decides without a copy of the text.
 
-/** A header's value; none is the type of no protocol. */
+/** A header's value. A missing header matches no protocol. */
 type TypeHeader = string | null | undefined;
 
 /** True for gRPC or gRPC-Web, with messages in any format. */

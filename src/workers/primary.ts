@@ -187,7 +187,10 @@ export class Primary {
     const { failures } = this.#startDelay;
     const facts = { worker: worker.number, workerPid: worker.pid, ...end, livedMs };
     if (failures >= MOST_FAILURES && ![...this.#workers].some(({ isReady }) => isReady)) {
-      logger.error({ ...facts }, `no worker can be started: ${failures} have ended at once, and none is left`);
+      logger.error(
+        { ...facts },
+        `no worker can be started: ${failures} ended right after their start, and none is running`,
+      );
       this.#isEnding = true;
       void this.#writer.end().then(() => this.#onFailure(end.code || FAILED_CODE));
       return;

@@ -194,7 +194,7 @@ const tables: Record<string, Table> = {
       {
         name: "without a subject",
         send: async (issuer) => bearer(await issuer.token({ sub: undefined })),
-        end: invalid("The token names no subject."),
+        end: invalid("The token does not name a subject."),
       },
       {
         name: "without the scope",
@@ -338,7 +338,7 @@ tables["OAuth 2.0, introspection"] = {
     {
       name: "without a subject",
       send: opaque(() => ({ sub: undefined })),
-      end: invalid("The token names no subject."),
+      end: invalid("The token does not name a subject."),
     },
     {
       name: "without the scope",

@@ -94,7 +94,7 @@ async function said(schemes: AgentSecurity["schemes"], require?: AgentSecurity["
 }
 
 const words: Record<End, RegExp> = {
-  refused: /say by owner (?:of \w+ )?how they are told apart/,
+  refused: /set owner (?:of \w+ )?to tell them apart/,
   "warned of": /both have the owner "/,
   taken: /^$/,
 };
@@ -138,7 +138,7 @@ describe("the refusal", () => {
     const key = apiKeyScheme({ in: "header", name: "x-key", keys: [{ owner: "ann", key: "sesame" }] });
     const text = await said({ people: jwtScheme({ ...token, jwks: { keys: [] } }), key });
     expect(text).toContain(
-      `security.schemes.people: ${issuer} may give a subject the name "ann", which is an owner of key: say by owner of people how they are told apart`,
+      `security.schemes.people: ${issuer} may give a subject the name "ann", which is an owner of key: set owner of people to tell them apart`,
     );
     expect(text).not.toContain("sesame");
   });

@@ -65,7 +65,7 @@ describe.skipIf(process.platform === "win32")("AuditFile on a pipe", () => {
   beforeEach(() => void spawnSync("mkfifo", [path]));
 
   it("says that nobody reads it, and waits for nobody", () => {
-    expect(() => new AuditFile(path, logger)).toThrow(/--audit: cannot write .*: nobody reads this pipe/);
+    expect(() => new AuditFile(path, logger)).toThrow(/--audit: cannot write .*: no process reads this pipe/);
   });
 
   it("loses what a reader does not take, and says how much when it goes on", () => {

@@ -60,7 +60,7 @@ describe("parley init", () => {
 
   it.each([
     { args: [], says: "the folder is missing: parley init my-agent --yes" },
-    { args: ["a"], says: "--template is missing, and there is no terminal to ask at: choose plain, ai-sdk," },
+    { args: ["a"], says: "--template is required without a terminal: choose plain, ai-sdk," },
     { args: ["a", "-t", "expres"], says: "--template: expres is not known: did you mean express?" },
     { args: ["Big One", "--yes"], says: `the folder's name: "Big One" is not a name for npm` },
     { args: ["Big One", "--yes"], says: "add --name big-one" },

@@ -16,8 +16,8 @@ describe("connect()", () => {
     });
 
   it.each([
-    ["/500.json", "There is no agent card at http://…@HOST/500.json?…: the server answered 500."],
-    ["/404", "There is no agent card at http://…@HOST/404/.well-known/agent-card.json?…: the server answered 404."],
+    ["/500.json", "No agent card was found at http://…@HOST/500.json?…: the server answered 500."],
+    ["/404", "No agent card was found at http://…@HOST/404/.well-known/agent-card.json?…: the server answered 404."],
     ["/bad.json", "http://…@HOST/bad.json?… is not an agent card: it is not JSON."],
     ["/no-card.json", "http://…@HOST/no-card.json?… is not an agent card: it has no supportedInterfaces."],
     ["/moved.json", "The card at http://…@HOST/moved.json?… is redirected to no URL of http or https."],

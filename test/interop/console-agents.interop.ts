@@ -106,14 +106,14 @@ describe("the list of agents", () => {
     await opened.go("agents");
     await page.getByLabel("URL of an agent").fill(`${pagesUrl}/none`);
     await page.getByRole("button", { name: "Add" }).click();
-    await page.getByText("There is no agent card at").waitFor();
+    await page.getByText("No agent card was found at").waitFor();
     await page.getByLabel("URL of an agent").fill("javascript:alert(1)");
     await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByText("is not an address of the web").waitFor();
     await page.getByLabel("URL of an agent").fill(`${pagesUrl}/none`);
     await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByRole("button", { name: "Add it anyway" }).click();
-    await page.getByText("There is no agent card at").waitFor();
+    await page.getByText("No agent card was found at").waitFor();
     expect(page.url()).toContain("/agent?url=");
   });
 });

@@ -157,7 +157,7 @@ type Row = readonly [
 ];
 
 const names = /supported: 1\.0, 0\.3, 0\.2, 0\.1\./;
-const namesNone = /The call names no version, .*: send A2A-Version: 1\.0 with it\./;
+const namesNone = /The call does not name a version, .*: send A2A-Version: 1\.0 with it\./;
 const packages = Object.keys(transports).flatMap((way) => [false, true].map((isStream) => [way, isStream] as const));
 
 const rows: readonly Row[] = [

@@ -66,7 +66,8 @@ describe("a call over JSON-RPC", () => {
     expect(await outcome(strict, "SendMessage", "1.0", said1("hello"))).toBe("1.0");
     const rest = await strict.send({ path: "/message:send", body: said1("hello") });
     expect([rest.status, rest.json.error.status]).toEqual([400, "FAILED_PRECONDITION"]);
-    const why = "The call names no version, which means 0.3 (specification 3.6.2): send A2A-Version: 1.0 with it.";
+    const why =
+      "The call does not name a version, which means 0.3 (specification 3.6.2): send A2A-Version: 1.0 with it.";
     expect(rest.json.error.message).toBe(why);
     expect((await strict.rpc("SendMessage", said1("hello"))).json.error.message).toBe(why);
     const alone = serve({ strictVersion: true, versions: ["1.0"] });

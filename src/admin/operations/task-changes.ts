@@ -128,7 +128,7 @@ class Changes {
  */
 export class ChangePoll {
   readonly #store: TaskStore;
-  /** Streams for which the next poll only notes the positions: what has changed before is no news for them. */
+  /** Streams for which the next poll only notes the positions, since they do not send earlier changes. */
   #joining: Changes[] = [];
   readonly #streams = new Set<Changes>();
   /** Positions of the tasks that the last poll has found. */

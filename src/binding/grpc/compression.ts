@@ -36,7 +36,7 @@ export async function bytesOf(
   if (decompress === undefined) {
     throw new StatusError(
       StatusCode.INVALID_ARGUMENT,
-      "A message is marked as compressed, and grpc-encoding names no compression.",
+      "A message is marked as compressed, but grpc-encoding does not name a compression.",
     );
   }
   return new Promise((resolve, reject) => {

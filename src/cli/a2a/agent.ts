@@ -278,7 +278,7 @@ export async function referenceOf(given: string, { io }: Scope, where = "--agent
     const url = parseUrl(ref);
     if (url?.protocol === "file:") return { file: fileURLToPath(url) };
     if (url === undefined || !/^https?:$/.test(url.protocol)) {
-      throw usage(`${where}: ${withoutSecrets(ref)} is no URL of http, https or file`);
+      throw usage(`${where}: ${withoutSecrets(ref)} is not a URL with http, https or file`);
     }
     return originOrCard(url, where);
   }

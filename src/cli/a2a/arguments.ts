@@ -11,7 +11,7 @@ const takesValue: ReadonlyMap<string, boolean> = new Map(
 );
 
 /**
- * Moves global options that stand before the command behind it, since each command defines them itself. `help` becomes
+ * Moves global options from before the command to after it, since each command defines them itself. `help` becomes
  * `--help`.
  *
  * @param groups commands with commands below them, as their words

@@ -41,6 +41,6 @@ async function requestOf(context: Context, method: DescMethod, given: string): P
     return jsonReader(method.input)(json);
   } catch (error) {
     const violations = error instanceof A2AError ? error.violations.map(violationText).join("; ") : "";
-    throw usage(`the request is no ${method.input.name}: ${violations || messageIn(error)}`);
+    throw usage(`the request is not a valid ${method.input.name}: ${violations || messageIn(error)}`);
   }
 }

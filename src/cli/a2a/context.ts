@@ -55,7 +55,7 @@ export class Context implements Scope {
     return this.#hasFaults ? 1 : 0;
   }
 
-  /** Notes that what the command examined has faults, for its exit status. */
+  /** Notes that the command found faults, for its exit status. */
   noteFaults(): void {
     this.#hasFaults = true;
   }
@@ -163,7 +163,7 @@ export class Context implements Scope {
   };
 }
 
-/** A command's implementation. @param operands arguments that are no options */
+/** A command's implementation. @param operands arguments that are not options */
 export type Run = (context: Context, operands: readonly string[]) => Promise<void>;
 
 /** Reads an option of a command; undefined if it was not given. @throws Failure for a value that is not valid */

@@ -46,7 +46,7 @@ export async function chooseFor(context: Scope, called: CalledInterface): Promis
   const options = { query: binding !== "GRPC", certificate };
   const explicit = chooseCredentials(card, given, options);
   if (explicit.schemes.length > 0) return { credentials: given, headers: own };
-  // A header of the caller may be what the agent requires.
+  // A header of the caller may satisfy the agent's scheme.
   const hasHeader = auth !== undefined || svcParam.some(([name]) => name.toLowerCase() === "authorization");
   const stored = hasHeader ? {} : await storedFor(context, called, given);
   const { schemes, unmet } = chooseCredentials(card, stored, options);

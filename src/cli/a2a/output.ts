@@ -27,7 +27,7 @@ export class Output {
   text(text: string): void {
     this.#io.stdout.write(text, (error) => {
       if (!error) return;
-      // The reader has what it wants.
+      // A reader that closes the pipe, such as head, is not an error.
       if (isReaderGone(error)) exit(0);
       // The rest would be lost as well. The process reports the reason before it ends.
       setImmediate(() => exit(1));

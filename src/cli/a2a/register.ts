@@ -118,7 +118,7 @@ function described([name, setting]: readonly [string, Setting<unknown>], resolve
   return `${setting.help} (${facts.join(", ")})`;
 }
 
-/** Converts an error of commander to a usage error; undefined for one that is none, as after the help. */
+/** Converts an error of commander to a usage error; undefined if it is not a failure, such as after the help. */
 export function usageFailure(error: CommanderError, program: Command): Failure | undefined {
   if (error.exitCode === 0) return undefined;
   const hint = `${program.name()} --help lists the commands and options`;

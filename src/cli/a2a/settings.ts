@@ -244,7 +244,7 @@ const rows: { readonly [N in SettingName]: Omit<Setting<Values[N]>, "flag"> } = 
   },
   debug: {
     ...switched,
-    help: "report on stderr what is exchanged, without credentials",
+    help: "print requests and answers on stderr, without credentials",
   },
 };
 
@@ -271,7 +271,7 @@ export function shownValue({ show }: Setting<unknown>, value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Variables with the same prefix that are no settings: they belong to single commands. */
+/** Variables with the same prefix that are not settings: they belong to single commands. */
 export const otherVariables: readonly string[] = [
   "A2ACLI_CLIENT_ID",
   "A2ACLI_CLIENT_SECRET",

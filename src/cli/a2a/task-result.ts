@@ -14,7 +14,7 @@ export function isSettled({ status }: Task): boolean {
   return endsBlockingSend(status?.state ?? TaskState.UNSPECIFIED);
 }
 
-/** Prints the task that a command results in, and warns of an outcome that is no success. @param wrap form in JSON */
+/** Prints the task that a command results in, and warns of an outcome that is not a success. @param wrap form in JSON */
 export function printTask(context: Context, task: Task, wrap: (json: unknown) => unknown = (json) => json): void {
   const { out } = context;
   context.noteTask(task.id, task.contextId);

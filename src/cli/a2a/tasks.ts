@@ -14,7 +14,7 @@ import { field, idFields, taskText } from "./text.js";
 /** `task get`: prints a task; with `--wait` when it is finished or needs its client. */
 export const get: Run = async (context, [id = ""]) => {
   const history = historyLength(context);
-  // A mistake is told before anything is called.
+  // Rejects wrong options before any call.
   isQuiet(context);
   const waits = context.settings.wait === true && !context.settings.async;
   if (waits) context.startBudget();

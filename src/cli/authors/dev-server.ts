@@ -69,7 +69,7 @@ Files are watched. Ctrl-C ends the server.
 `;
 }
 
-/** Returns what a valid card could say better, a sentence each. Clients choose agents by these fields. */
+/** Returns suggestions for a valid card, one sentence each. Clients choose agents by these fields. */
 function cardAdvice({ description, skills }: AgentCard): readonly string[] {
   const silent = skills.filter(({ examples }) => examples.length === 0).map(({ id }) => id);
   const untagged = skills.filter(({ tags }) => tags.length === 0).map(({ id }) => id);

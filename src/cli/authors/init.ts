@@ -45,7 +45,7 @@ async function plan(io: Io, folder: string | undefined, options: InitOptions): P
   if (target === undefined) throw new UsageError(`the folder is missing: ${io.program} init ${TEMPLATE_NAME} --yes`);
   if (given === undefined && options.yes !== true) {
     const known = Object.keys(templates).join(", ");
-    throw new UsageError(`--template is missing, and there is no terminal to ask at: choose ${known}, or add --yes`);
+    throw new UsageError(`--template is required without a terminal: choose ${known}, or add --yes`);
   }
   return planned(io, target, { name: options.name, template: given ?? "plain" });
 }
@@ -63,7 +63,7 @@ function planned(
   return { folder: target, name: own, template };
 }
 
-/** Asks on the terminal for what the options do not say. @throws CommandError after Ctrl-C or Ctrl-D */
+/** Asks on the terminal for values that the options do not set. @throws CommandError after Ctrl-C or Ctrl-D */
 async function ask(io: Io, folder: string | undefined, { name, template }: InitOptions): Promise<Plan> {
   const lines = createInterface({ input: io.stdin, output: io.stderr });
   const stop = new AbortController();
@@ -138,7 +138,7 @@ function nextCommands({ cwd }: Io, folder: string, { install }: InitOptions): st
 /** @throws CommandError if npm fails */
 async function install({ env, stderr }: Io, cwd: string): Promise<void> {
   const shell = process.platform === "win32";
-  // npm's settings for the script that runs this program are none of the new project.
+  // npm's settings for the script that runs this program must not apply to the new project.
   const own = /^npm_(config_(local_prefix|prefix|global_prefix)|package_.*|lifecycle_.*)$/i;
   const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !own.test(name)));
   stderr.write("npm install …\n");

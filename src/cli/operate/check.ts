@@ -11,7 +11,7 @@ import { OutputClosed, print } from "./io.js";
 
 const help = `
 It reads the whole file: SQLite's integrity check, references between tables, and each task's log, which must decode and lead to the
-stored state. It changes nothing, and a server may have the file open. Exit code 0: no fault; 1: faults; 2: it is no file of Parley.
+stored state. It changes nothing, and a server may have the file open. Exit code 0: no fault; 1: faults; 2: not a file of Parley.
 `;
 
 /** Adds `parley check`. */

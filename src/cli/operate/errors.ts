@@ -44,7 +44,7 @@ function systemCode({ cause }: ConnectError): string | undefined {
   return undefined;
 }
 
-/** False for errors that the client made of an answer that is none of the service's. */
+/** False for errors that the client made from an answer of another server. */
 function isAnswer({ code, rawMessage }: ConnectError): boolean {
   return !(
     /^HTTP \d{3}$/.test(rawMessage) ||

@@ -35,7 +35,7 @@ export async function withService(
   try {
     await work(service.client, service);
   } catch (error) {
-    // The reader has what it wants.
+    // A reader that closes the pipe, such as head, is not an error.
     if (!(error instanceof OutputClosed)) throw explained(error, service);
   } finally {
     await service.close();

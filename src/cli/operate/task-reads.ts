@@ -49,7 +49,7 @@ export function show(taskId: string, flags: ReachFlags, io: Io): Promise<void> {
     const rows = deliveries.map(deliveryRow);
     return [
       ...facts(summary === undefined ? [] : summaryFacts(summary, size), look),
-      ...(damaged ? [paint("Its log is damaged: `parley tasks log` prints what is left of it.", "red", look)] : []),
+      ...(damaged ? [paint("Its log is damaged: `parley tasks log` prints its readable entries.", "red", look)] : []),
       ...(task === undefined ? [] : taskLines(task, look)),
       ...(rows.length === 0 ? [] : ["", ...table(deliveryColumns, rows, look)]),
     ];

@@ -286,7 +286,7 @@ function keep(
 }
 
 function cardRequestError(url: string, { status, headers }: HttpAnswer): A2AError {
-  const message = `There is no agent card at ${withoutSecrets(url)}: the server answered ${status === 0 ? "with a redirect that cannot be followed here" : status}.`;
+  const message = `No agent card was found at ${withoutSecrets(url)}: the server answered ${status === 0 ? "with a redirect that cannot be followed here" : status}.`;
   const options = { headers: Object.fromEntries(headers) };
   if (status === 401) return new CardRequestError(status, "UNAUTHENTICATED", message, options);
   if (status === 403) return new CardRequestError(status, "PERMISSION_DENIED", message, options);

@@ -104,7 +104,7 @@ class FetchAnswer implements HttpAnswer {
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
-    // Some runtimes cannot iterate a stream, and none delays its end until the connection is closed.
+    // Some runtimes cannot iterate a stream, and no runtime delays its end until the connection is closed.
     const reader = this.#response.body?.getReader();
     let isWhole = false;
     try {

@@ -61,7 +61,7 @@ export class ConsoleReceiver {
     if (++this.#minute.count <= receiverLimits.perMinute) return;
     this.#limited++;
     const retryAfterMs = Math.max(1, this.#minute.began + MINUTE_MS - now);
-    throw new A2AError("TOO_MANY_REQUESTS", "The receiver takes no more notifications in this minute.", {
+    throw new A2AError("TOO_MANY_REQUESTS", "The receiver accepts no more notifications in this minute.", {
       retryAfterMs,
     });
   }

@@ -33,7 +33,7 @@ export const accessChecks: readonly Check[] = [
       if (!isGuarded(probe)) return open;
       const { headers, status } = await unknownTask(probe, (ask) => withoutCredentials(probe, ask));
       if (status !== 401) return { fault: `the status is ${status}, not 401` };
-      return headers.has("www-authenticate") ? undefined : { fault: "there is no WWW-Authenticate" };
+      return headers.has("www-authenticate") ? undefined : { fault: "WWW-Authenticate is missing" };
     },
   },
   {

@@ -8,7 +8,7 @@ import { END_MS, FIRST_MS, recordStream, type StreamRecord, stateIn } from "../s
 import { faultOfTask } from "./operations.js";
 
 const undeclared: Finding = { skipped: "the agent declares no streaming" };
-const noStream: Finding = { skipped: "there was no stream of a task" };
+const noStream: Finding = { skipped: "no task was streamed" };
 
 /** The watched stream of a probe. */
 const records = new WeakMap<Probe, StreamRecord>();
@@ -113,7 +113,7 @@ export const streamChecks: readonly Check[] = [
   {
     name: "left-stream",
     section: "3.5.2",
-    requirement: "a task goes on when a stream of it is left",
+    requirement: "a task continues after a client leaves its stream",
     mend: "run tasks apart from the connection that began them",
     run: async (probe) => {
       const { client, signal } = probe;
@@ -148,7 +148,7 @@ export const streamChecks: readonly Check[] = [
     run: async ({ client, card, task, signal }) => {
       if (card.capabilities?.streaming !== true) return undeclared;
       if (task === undefined || !isTerminal(task.status?.state ?? TaskState.UNSPECIFIED))
-        return { skipped: "there is no finished task" };
+        return { skipped: "no task has finished" };
       return expectError(firstOf(client.subscribeToTask({ id: task.id }, { signal })), "UNSUPPORTED_OPERATION");
     },
   },

@@ -37,11 +37,11 @@ const shownAnswer = ({ status, mediaType, body }: Exchange): string =>
 
 /** Returns the fault of an error's details, which name the error (specification 9.5, 11.6). */
 function wrongDetails(details: unknown, reason: string): Finding {
-  if (!Array.isArray(details)) return { fault: "there are no details" };
+  if (!Array.isArray(details)) return { fault: "details are missing" };
   const untyped = details.find((each) => !isJsonObject(each) || typeof each["@type"] !== "string");
   if (untyped !== undefined) return { fault: "a detail has no @type" };
   const info = (details as readonly Json[]).find((each) => String(each["@type"]).endsWith(ErrorInfoSchema.typeName));
-  if (info === undefined) return { fault: "there is no google.rpc.ErrorInfo" };
+  if (info === undefined) return { fault: "google.rpc.ErrorInfo is missing" };
   return wrongInfo(info, reason);
 }
 
@@ -70,7 +70,7 @@ const rpcChecks: readonly Check[] = [
     mend: "add { @type, reason, domain } to error.data, by which callers tell errors apart",
     run: async (probe) => {
       const { error } = jsonIn(await unknownTask(probe));
-      return isJsonObject(error) ? wrongDetails(error.data, "TASK_NOT_FOUND") : { fault: "there is no error" };
+      return isJsonObject(error) ? wrongDetails(error.data, "TASK_NOT_FOUND") : { fault: "error is missing" };
     },
   },
   {
@@ -143,7 +143,7 @@ const restChecks: readonly Check[] = [
       const exchange = await unknownTask(probe);
       if (exchange.status !== 404) return { fault: `the status is ${exchange.status}` };
       const { error } = jsonIn(exchange);
-      if (!isJsonObject(error)) return { fault: `there is no error in ${shownAnswer(exchange)}` };
+      if (!isJsonObject(error)) return { fault: `error is missing in ${shownAnswer(exchange)}` };
       return error.code === 404 ? undefined : { fault: `error.code is ${JSON.stringify(error.code)}` };
     },
   },
@@ -154,7 +154,7 @@ const restChecks: readonly Check[] = [
     mend: "add { @type, reason, domain } to error.details: several errors share one status",
     run: async (probe) => {
       const { error } = jsonIn(await unknownTask(probe));
-      return isJsonObject(error) ? wrongDetails(error.details, "TASK_NOT_FOUND") : { fault: "there is no error" };
+      return isJsonObject(error) ? wrongDetails(error.details, "TASK_NOT_FOUND") : { fault: "error is missing" };
     },
   },
   {
@@ -203,10 +203,10 @@ const grpcChecks: readonly Check[] = [
     mend: "send grpc-status-details-bin with reason and domain: several errors share one status",
     run: async (probe) => {
       const packed = (await unknownTask(probe)).trailer("grpc-status-details-bin");
-      if (packed === undefined) return { fault: "there are no details" };
+      if (packed === undefined) return { fault: "details are missing" };
       const { details } = fromBinary(StatusSchema, fromBase64(packed));
       const info = details.find(({ typeUrl }) => typeUrl.endsWith(ErrorInfoSchema.typeName));
-      if (info === undefined) return { fault: "there is no google.rpc.ErrorInfo" };
+      if (info === undefined) return { fault: "google.rpc.ErrorInfo is missing" };
       return wrongInfo(fromBinary(ErrorInfoSchema, info.value), "TASK_NOT_FOUND");
     },
   },

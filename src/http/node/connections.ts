@@ -93,7 +93,7 @@ export class Connections {
       if (!connection.isTooSlow(now, limits.sendTimeoutMs, slowReader.minBytes)) continue;
       this.#options.logger.debug(
         { address: socket.remoteAddress },
-        "a connection is cut off: its client takes too little of what is sent",
+        "a connection is cut off: its client reads too slowly",
       );
       socket.destroy();
     }

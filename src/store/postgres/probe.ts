@@ -54,7 +54,7 @@ export class Probe {
     });
   }
 
-  /** Returns the reason for which the database takes no writes. */
+  /** Returns the reason for which the database does not accept writes. */
   async #ask(): Promise<string | undefined> {
     try {
       const row = await this.#database.use(async (client) => {

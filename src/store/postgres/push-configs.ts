@@ -170,7 +170,7 @@ export class PushConfigs {
     return row?.holder === holder && row.claim === claim ? row : undefined;
   }
 
-  /** Stores the progress of a delivery, with the claim that goes on, if any. */
+  /** Stores the progress of a delivery, with the claim that continues, if any. */
   async #save(on: Statements, row: PushRow, delivery: Delivery, claim: DeliveryProgress | undefined): Promise<void> {
     const { position, state, at, attempts, failingSince = null, failure = null } = delivery;
     const values: Value[] = [

@@ -126,7 +126,7 @@ export class ServerHistory implements StoreHistory {
   }
 
   #admit({ system, timeline }: Identity): void {
-    if (timeline === "") throw new StoreError("unavailable", "PostgreSQL is a standby that takes no writes");
+    if (timeline === "") throw new StoreError("unavailable", "PostgreSQL is a standby that does not accept writes");
     const known = this.#known;
     if (known?.system === system) {
       if (known.timeline === timeline) return;

@@ -72,7 +72,7 @@ export class FrameReader {
     this.#hear = hear;
   }
 
-  /** Takes the next bytes. @throws an error for bytes that are no frames */
+  /** Takes the next bytes. @throws an error for bytes that are not frames */
   push(chunk: Buffer): void {
     for (let at = 0; at < chunk.length; ) {
       at += this.#frame === undefined ? this.#begin(chunk, at) : this.#fill(chunk, at);

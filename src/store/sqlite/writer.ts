@@ -101,7 +101,7 @@ export class Writer {
     if (this.#fault === undefined) this.#committer.commit([{ method: "heartbeatForHolder", request }]);
   }
 
-  /** Commits what has arrived. */
+  /** Commits the entries that have arrived. */
   round(): void {
     const batches = this.#gather();
     if (batches.length > 0) {

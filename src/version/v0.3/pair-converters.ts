@@ -69,7 +69,7 @@ export class Converters {
       (each) =>
         each[target].typeName === to.typeName && (from === undefined || each[source].typeName === from.typeName),
     );
-    if (found === undefined) throw new TypeError(`${to.typeName} has no like in the other contract`);
+    if (found === undefined) throw new TypeError(`${to.typeName} has no counterpart in the other contract`);
     const convert = this.#compile(direction, found);
     if (from === undefined) this.#compiled[direction].set(to, convert);
     return convert;
@@ -86,7 +86,7 @@ export class Converters {
         const name = names?.[field.localName] ?? field.localName;
         const like = target.fields.find(({ localName }) => localName === name);
         if (like === undefined)
-          throw new TypeError(`${source.typeName}.${field.name} has no like in ${target.typeName}`);
+          throw new TypeError(`${source.typeName}.${field.name} has no counterpart in ${target.typeName}`);
         return this.#step(direction, field, like);
       });
     const rest = (isUp ? found.up : found.down) as ((from: Message, to: Message) => void) | undefined;

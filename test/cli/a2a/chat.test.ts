@@ -307,7 +307,7 @@ describe("chat without a terminal", () => {
   });
 
   it.each([
-    [["chat"], "chat: there is no terminal, and no text to send"],
+    [["chat"], "chat needs a terminal or a text to send"],
     [["chat", "hi", "-o", "json"], "chat has no JSON output"],
   ])("rejects %j before anything is sent", async (argv, text) => {
     world.seen.splice(0);

@@ -262,7 +262,7 @@ describe("call", () => {
   it.each([
     ["an unknown method", ["call", "Nope"], "the methods are SendMessage"],
     ["text that is not JSON", ["call", "GetTask", "{"], "is neither a file nor JSON"],
-    ["a wrong type", ["call", "GetTask", '{"id": 3}'], "the request is no GetTaskRequest: id"],
+    ["a wrong type", ["call", "GetTask", '{"id": 3}'], "the request is not a valid GetTaskRequest: id"],
   ])("rejects %s before anything is sent", async (_, argv, text) => {
     world.seen.splice(0);
     const { exit, err } = await world.run([...argv, "-a", "AGENT"]);

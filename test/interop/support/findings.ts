@@ -11,19 +11,19 @@ export const findings: Readonly<Record<string, readonly string[]>> = {
   Parley: [],
   // A draft of 1.0 in its details.
   "a2a-java-sdk 1.0.0.Alpha3": [
-    "card cache: there is no Cache-Control",
-    "card etag: there is no ETag",
+    "card cache: Cache-Control is missing",
+    "card etag: ETag is missing",
     ...["JSONRPC", "HTTP+JSON"].flatMap((binding) =>
       ["unknown-version: .*got TASK_NOT_FOUND", ...ofDraft].map((line) => `${binding} ${line}`),
     ),
     "JSONRPC push: .*got INVALID_PARAMS: .*url in message",
-    "JSONRPC error-data: there are no details",
+    "JSONRPC error-data: details are missing",
     "JSONRPC parse-error: .*closed before the answer was complete",
     "JSONRPC wrong-params: .*got -32700",
     "JSONRPC unknown-member: .*got -32602",
     "HTTP+JSON extended-card: .*got METHOD_NOT_FOUND",
-    "HTTP+JSON error-status: there is no error in HTTP 404",
-    "HTTP+JSON error-details: there is no error",
+    "HTTP+JSON error-status: error is missing in HTTP 404",
+    "HTTP+JSON error-details: error is missing",
   ],
   "@a2a-js/sdk 1.3": [
     "card card: /skills is empty",
@@ -31,10 +31,10 @@ export const findings: Readonly<Record<string, readonly string[]>> = {
     "JSONRPC no-request: .*got -32602",
     "JSONRPC wrong-params: .*got -32001",
   ],
-  "a2a-sdk 1.3 (Python)": ["card cache: there is no Cache-Control", "GRPC unknown-version: .*got TASK_NOT_FOUND"],
+  "a2a-sdk 1.3 (Python)": ["card cache: Cache-Control is missing", "GRPC unknown-version: .*got TASK_NOT_FOUND"],
   "a2a-go 2.3": [
-    "card cache: there is no Cache-Control",
-    "card etag: there is no ETag",
+    "card cache: Cache-Control is missing",
+    "card etag: ETag is missing",
     ...everywhere(
       "unknown-version: .*got TASK_NOT_FOUND",
       "finished-task: .*got INVALID_PARAMS",

@@ -126,7 +126,7 @@ describe.skipIf(bin === "")("postgresStore whose primary is replaced by its stan
     const folders = [standby, primary].map(({ folder }) => encodeURIComponent(folder));
     await expect(postgresStore({ url: standby.url })).rejects.toMatchObject({
       kind: "unavailable",
-      message: expect.stringContaining("a standby that takes no writes"),
+      message: expect.stringContaining("a standby that does not accept writes"),
     });
     const url = `postgres://postgres@localhost/postgres?host=${folders.join(",")}&target_session_attrs=read-write`;
     const store = await postgresStore({ url, timeoutMs: 2_000 });

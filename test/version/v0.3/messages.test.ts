@@ -42,8 +42,10 @@ describe("messages of A2A 0.3 and 1.0", () => {
       }
     }
     const blind = new Converters([{ earlier: E.MessageSchema, native: N.MessageSchema }]);
-    expect(() => blind.to("up", N.MessageSchema)).toThrow("a2a.v1.Message.content has no like in lf.a2a.v1.Message");
-    expect(() => blind.to("down", E.TaskSchema)).toThrow("a2a.v1.Task has no like");
+    expect(() => blind.to("up", N.MessageSchema)).toThrow(
+      "a2a.v1.Message.content has no counterpart in lf.a2a.v1.Message",
+    );
+    expect(() => blind.to("down", E.TaskSchema)).toThrow("a2a.v1.Task has no counterpart");
   });
 
   it.each([

@@ -58,7 +58,7 @@ class AgentBook {
   /** @throws Failure without a home directory */
   constructor(io: Io) {
     const path = bookFile(io);
-    if (path === undefined) throw usage("there is no folder for the address book", "set XDG_CONFIG_HOME or HOME");
+    if (path === undefined) throw usage("the folder of the address book is unknown", "set XDG_CONFIG_HOME or HOME");
     this.path = path;
   }
 

@@ -59,7 +59,7 @@ interface LoginOptions {
 function optionsOf(context: Context): LoginOptions {
   checkFlags(context);
   const user = context.own("user").at(-1);
-  if (user?.includes(":")) throw usage("--user: a name of HTTP Basic has no colon");
+  if (user?.includes(":")) throw usage("--user: a user name of HTTP Basic must not contain a colon");
   return {
     scheme: context.own("scheme").at(-1),
     flow: ownOption(context, "flow", oneOf(...flows)),
@@ -105,7 +105,7 @@ async function loginOf(
     return { ...login, secret: await typedSecret(context, agent, plan, options) };
   }
   if ((flow === "device" || flow === "code") && !hasTerminal(context.io) && options.flow === undefined) {
-    throw usage(`a login by ${flow} needs a user, and there is no terminal`, `to log in all the same: --flow ${flow}`);
+    throw usage(`a login by ${flow} needs a user at a terminal`, `to log in anyway: --flow ${flow}`);
   }
   const asking = await asked(context, login, options);
   const { issuerHttp } = await import("./issuer-http.js");

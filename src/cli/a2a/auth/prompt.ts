@@ -15,7 +15,7 @@ export async function askSecret(context: Pick<Scope, "io" | "signal">, question:
   const { io, signal } = context;
   const { stdin, stderr } = io;
   if (!hasTerminal(io) || stdin.setRawMode === undefined) {
-    throw usage(`${question}: there is no terminal to ask at`, "pass it on stdin (--stdin)");
+    throw usage(`${question}: asking for it needs a terminal`, "pass it on stdin (--stdin)");
   }
   stderr.write(`${question}: `);
   stdin.setRawMode(true);

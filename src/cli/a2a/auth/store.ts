@@ -60,7 +60,7 @@ export class LoginStore {
   /** @throws Failure without a home directory */
   constructor({ io, signal }: Pick<Scope, "io" | "signal">) {
     const path = loginFile(io);
-    if (path === undefined) throw usage("there is no folder for logins", "set XDG_CONFIG_HOME or HOME");
+    if (path === undefined) throw usage("the folder of the logins is unknown", "set XDG_CONFIG_HOME or HOME");
     this.path = path;
     this.#signal = signal;
   }

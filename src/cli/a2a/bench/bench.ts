@@ -90,7 +90,7 @@ async function firstCall(
     const { payload } = await client.sendMessage(request, { signal });
     if (operation === "get") {
       if (payload.case !== "task") {
-        throw new Failure("A2ACLI_ERR_INTERNAL", "The agent answered with a message, so there is no task to read.", {
+        throw new Failure("A2ACLI_ERR_INTERNAL", "The agent answered with a message instead of a task.", {
           hint: "name a task by --task-id",
         });
       }

@@ -63,7 +63,7 @@ export async function talk(
   const { io, out } = context;
   const hasPerson = isInteractive(io);
   if (!hasPerson && text === undefined && !readsLines) {
-    throw usage(`${name}: there is no terminal, and no text to send`, "send sends a message without a terminal");
+    throw usage(`${name} needs a terminal or a text to send`, "send sends a message without a terminal");
   }
   checkNamesAgent(context, name, text);
   context.startBudget();

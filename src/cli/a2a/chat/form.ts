@@ -83,7 +83,7 @@ async function checked(schema: JsonObject, value: JsonValue): Promise<{ readonly
   }
 }
 
-/** Members of a schema whose values are no schemas. */
+/** Members of a schema whose values are not schemas. */
 const values: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
 
 /** Leaves out the patterns of a schema, and what depends on them. The agent checks them. */

@@ -57,7 +57,7 @@ export class MarkdownStream {
     return whole === "" ? [] : rendered(tokens.slice(0, last), this.#look());
   }
 
-  /** Returns the lines of what is left. */
+  /** Returns the remaining lines. */
   end(): readonly string[] {
     const text = this.#pending;
     this.#pending = "";

@@ -4,7 +4,7 @@ import type { Io, OutputStream } from "../../io.js";
 import { type Colour, clipped, lookOf, paint } from "../../look.js";
 import { MarkdownStream } from "./markdown.js";
 
-/** Lines at the end of the screen that show what is not finished. */
+/** Lines at the end of the screen that show unfinished output. */
 const MAX_LIVE = 6;
 
 /** Time between two drawings of them, in milliseconds. */

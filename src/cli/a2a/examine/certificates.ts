@@ -94,7 +94,7 @@ async function secured(socket: TLSSocket, signal: AbortSignal): Promise<void> {
   const stop = AbortSignal.any([signal, over.signal]);
   await new Promise<void>((resolve, reject) => {
     socket.once("secureConnect", resolve).once("error", reject);
-    void pause(HANDSHAKE_MS, stop).then(() => reject(new Error("there is no TLS handshake in time")));
+    void pause(HANDSHAKE_MS, stop).then(() => reject(new Error("the TLS handshake did not end in time")));
   }).finally(() => over.abort());
 }
 

@@ -44,7 +44,7 @@ async function* examinedCard(context: Context, probe: CardProbe): AsyncGenerator
       for (const [rule, finding] of judged(handshake, Date.now())) yield lineOf(at, rule, finding);
     } catch (error) {
       context.signal.throwIfAborted();
-      yield lineOf(at, trustRule, { fault: `${origin} speaks no TLS: ${messageIn(error)}` });
+      yield lineOf(at, trustRule, { fault: `${origin} does not speak TLS: ${messageIn(error)}` });
     }
   }
 }
@@ -99,7 +99,7 @@ class Report {
     out.text(textOf(line));
   }
 
-  /** Begins the lines of a place. Those of the place before may have been none. */
+  /** Begins the lines of a place. The place before may have had no lines. */
   #begin({ binding, version, url }: Line): void {
     const heading = field(binding === "" ? "Card" : `${binding} ${version}`, url);
     if (heading === this.#heading) return;

@@ -23,7 +23,7 @@ export async function recordedOf(context: Context): Promise<Recorded> {
   return { agent: client.card.name, interface: { binding, version, url: withoutSecrets(url) } };
 }
 
-/** Writes turns to a file as they end, so that a crash loses none that is over. */
+/** Writes turns to a file as they end, so that a crash loses no finished turn. */
 export class Recorder {
   readonly #path: string;
   readonly #clean: Clean;
