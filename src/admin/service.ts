@@ -4,6 +4,7 @@ import type { Audit } from "../audit/audit.js";
 import { A2AError, invalid, toA2AError } from "../core/error.js";
 import { accessLog } from "../service/interceptors/access-log.js";
 import { admission } from "../service/interceptors/admission.js";
+import { taskNamedBy } from "../service/interceptors/task-named.js";
 import { trace } from "../service/interceptors/trace.js";
 import {
   chain,
@@ -56,6 +57,7 @@ export function createAdminInvoke(parts: AdminParts, { access, logsCalls, afterS
     const { method, request, call } = invocation;
     const role = roleOf(method);
     const context = { call, operator: await access.admit(call, role) };
+    call.taskId = taskNamedBy(request) ?? "";
     const violations = violationsOf(method.input, request);
     if (violations.length > 0) throw invalid(violations);
     const run = (): InvocationResult | Promise<InvocationResult> => {

@@ -3,14 +3,19 @@ import type { Cancellation } from "../core/cancellation.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import { lazy } from "../core/lazy.js";
 import type { Logger } from "../core/log.js";
-import { logFacts } from "../core/log-facts.js";
+import { type LogFacts, logFacts, requestFacts } from "../core/log-facts.js";
 import type { HeaderPairs } from "../http/response.js";
+import { isStoreFault } from "../service/store-fault.js";
 import { noteRequestId } from "../wire/error-details.js";
 
 /** Context of a failure, for the log. */
 export interface FailureContext {
-  /** Tells if the client has left, and the reason if the binding knows it. */
-  readonly client: Pick<Cancellation, "canceled"> & { readonly reason?: A2AError };
+  /** Tells if the client has left, and the reason if the binding knows it. A request names itself without a call. */
+  readonly client: Pick<Cancellation, "canceled"> & {
+    readonly reason?: A2AError;
+    readonly requestId?: string | undefined;
+    header?(name: string): string | undefined;
+  };
   readonly logger: Logger;
   readonly binding: string;
   /** Name of the method, if it was read. */
@@ -27,15 +32,21 @@ export function failureOf(thrown: unknown, { client, logger, binding, method, ca
   if (error.row.http < 500) return error;
   const { reason, cause } = error;
   if (reason === "INTERNAL" && call !== undefined) noteRequestId(error, call.requestId);
-  const facts = { binding, method, reason, err: cause ?? error, ...(call !== undefined && logFacts(call)) };
+  const names = call === undefined ? namesOf(client) : logFacts(call);
+  const facts = { binding, method, reason, err: cause ?? error, ...names };
   if (client.canceled) {
     logger.debug(facts, "A call ended after its client had left.");
     return reason === "INTERNAL" ? (client.reason ?? cancelled()) : error;
   }
-  // The store's failure, or the shutdown, has a log line of its own, regardless of the number of affected calls.
-  if (reason === "UNAVAILABLE" || reason === "DEADLINE_EXCEEDED") logger.debug(facts, "A call was refused.");
+  // The store's outage, or the shutdown, has a log line of its own, regardless of the number of affected calls.
+  const isKnown = reason === "UNAVAILABLE" && !isStoreFault(error);
+  if (isKnown || reason === "DEADLINE_EXCEEDED") logger.debug(facts, "A call was refused.");
   else logger.error(facts, "A call failed.");
   return error;
+}
+
+function namesOf(client: FailureContext["client"]): LogFacts {
+  return requestFacts({ requestId: client.requestId, header: (name) => client.header?.(name) });
 }
 
 const cancelled = lazy(() => new A2AError("CANCELLED", "The client cancelled the call."));

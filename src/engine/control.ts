@@ -7,7 +7,7 @@ import { NO_HOLDER, type TaskHead } from "../store/task-store.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { statusDraft } from "./log/draft.js";
 import { foldStored } from "./log/fold-stored.js";
-import { isDamaged, isEnded, readError, toCallerError } from "./log/outage.js";
+import { isEnded, readError, toCallerError } from "./log/outage.js";
 import type { TaskLog } from "./log/task-log.js";
 import { LogWaiter } from "./read/log-reader.js";
 import { type TaskView, taskViewOf } from "./read/task-handle.js";
@@ -19,7 +19,7 @@ import { shuttingDown } from "./shutdown.js";
 /** Entries per read of a follower. */
 const READ_ENTRIES = 64;
 
-interface ControlSource extends Omit<TaskCreationSource, "leases" | "counted" | "acceptance"> {
+interface ControlSource extends Omit<TaskCreationSource, "leases" | "counted" | "acceptance" | "logger"> {
   readonly holder: string;
 }
 
@@ -77,7 +77,7 @@ export class TaskControl {
       if (found === undefined || found.fold.position === 0) return undefined;
       return { ...taskViewOf(found), head: found.head, bytes: found.fold.size };
     } catch (error) {
-      throw readError(this.#source.logger, taskId, error);
+      throw readError(taskId, error);
     }
   }
 
@@ -148,15 +148,9 @@ export class TaskControl {
     }
   }
 
-  /**
-   * True if a task cannot be canceled or failed, because its log does not decode.
-   * @throws A2AError TASK_NOT_FOUND, UNAVAILABLE
-   */
-  isDamaged(taskId: string): Promise<boolean> {
-    return this.#with(taskId, async () => {}).then(
-      () => false,
-      (error) => isDamaged(error) || Promise.reject(error),
-    );
+  /** Checks that a task can be canceled or failed. @throws A2AError TASK_NOT_FOUND, TASK_DAMAGED, UNAVAILABLE */
+  checkReadable(taskId: string): Promise<void> {
+    return this.#with(taskId, async () => {});
   }
 
   /**
@@ -164,12 +158,12 @@ export class TaskControl {
    * stored afterwards. Returns false if it does not exist. @throws A2AError UNAVAILABLE
    */
   async discard(taskId: string): Promise<boolean> {
-    const { executions, store, logger } = this.#source;
+    const { executions, store } = this.#source;
     executions.get(taskId)?.abandon("failed");
     try {
       return (await store.removeTasks({ taskIds: [taskId], unfinished: true })) > 0;
     } catch (error) {
-      throw toCallerError(logger, error);
+      throw toCallerError(error);
     }
   }
 
@@ -192,7 +186,7 @@ export class TaskControl {
     try {
       await work(log);
     } catch (error) {
-      throw readError(this.#source.logger, taskId, error);
+      throw readError(taskId, error);
     } finally {
       this.#source.tasks.logs.release(log);
     }
@@ -208,7 +202,7 @@ export class TaskControl {
       return log;
     } catch (error) {
       if (log !== undefined) tasks.logs.release(log);
-      throw readError(this.#source.logger, taskId, error);
+      throw readError(taskId, error);
     }
   }
 }

@@ -4,6 +4,7 @@ import { within } from "../core/async.js";
 import { newId } from "../core/ids.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
+import type { LogCause } from "../core/log-facts.js";
 import { TransientMap } from "../core/maps.js";
 import type { Scope, TaskNames } from "../core/task-names.js";
 import type { SignalMember, Signals } from "../signals/signals.js";
@@ -125,7 +126,7 @@ export class Engine {
       resumeSoon: () => this.#maintenance.resumeSoon(),
     });
     const isSteady = (): boolean => watch?.isSteady ?? true;
-    this.pushConfigs = new PushConfigs({ store, tasks, counted, logger, now, notify: pushed });
+    this.pushConfigs = new PushConfigs({ store, tasks, counted, now, notify: pushed });
     this.pushes = new Pushes({ store, holder, leaseMs, leases, logs, isSteady });
     const shared = { store, logs, leases, logger, now, tracing, signals };
     const { logsEnds = false, outgoing } = options;
@@ -133,7 +134,7 @@ export class Engine {
       ...{ ...shared, running, holder, limits, counted, logsEnds, tasks, metrics, outgoing },
       claimSoon: () => this.#maintenance.claimSoon(),
     });
-    this.control = new TaskControl({ store, holder, tasks, executions, shutdown, limits, logger, now });
+    this.control = new TaskControl({ store, holder, tasks, executions, shutdown, limits, now });
     this.#limits = limits;
     this.#tasks = tasks;
     this.#leases = leases;
@@ -273,9 +274,12 @@ export class Engine {
     return this.#tasks.get(scope, taskId, view);
   }
 
-  /** Returns a page of the scope's tasks, newest status first (specification 3.1.4). */
-  list(request: ListRequest, view: View): Promise<TaskPage> {
-    return this.#tasks.list(request, view);
+  /**
+   * Returns a page of the scope's tasks, newest status first (specification 3.1.4).
+   * @param cause of the log lines about tasks that are left out
+   */
+  list(request: ListRequest, view: View, cause: LogCause = {}): Promise<TaskPage> {
+    return this.#tasks.list(request, view, cause);
   }
 
   /**

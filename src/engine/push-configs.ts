@@ -1,5 +1,4 @@
 import { taskNotFound } from "../core/error.js";
-import type { Logger } from "../core/log.js";
 import type { Scope } from "../core/task-names.js";
 import type { NewPushConfig, PushConfigKey, TaskStore } from "../store/task-store.js";
 import { toCallerError, tooManyPushConfigs } from "./log/outage.js";
@@ -16,7 +15,6 @@ interface PushConfigsSource {
   readonly store: TaskStore;
   readonly tasks: Pick<Tasks, "storedId" | "lookup">;
   readonly counted: QuotaScope;
-  readonly logger: Logger;
   readonly now: () => number;
   /** Called when a notification may be due for a task without an append. */
   readonly notify: (taskId: string) => void;
@@ -77,13 +75,13 @@ export class PushConfigs {
    * cannot become stale.
    */
   async #visible<T>(scope: Scope, taskId: string, act: (storedId: string) => Promise<T>): Promise<T> {
-    const { tasks, logger } = this.#source;
+    const { tasks } = this.#source;
     try {
       const storedId = await tasks.storedId(scope, taskId);
       if ((await tasks.lookup(scope, storedId)) === undefined) throw taskNotFound(taskId);
       return await act(storedId);
     } catch (error) {
-      throw toCallerError(logger, error);
+      throw toCallerError(error);
     }
   }
 }

@@ -8,14 +8,15 @@ import {
   ListOwnersResponseSchema,
   OwnerUsageSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
-import { isDamaged } from "../../engine/log/outage.js";
 import type { TaskHead } from "../../store/task-store.js";
 import { decodeEntry, millisOf, timestampOf } from "../../task/entry.js";
 import { isTerminal } from "../../task/state.js";
 import type { AdminMethods } from "../methods.js";
 import { pageOf } from "../page.js";
 import type { AdminParts } from "../parts.js";
+import { isLoggedDamage } from "./damaged.js";
 
 /** Tasks that one step of a deletion reads, ends and removes. */
 const STEP = 64;
@@ -41,8 +42,7 @@ export function ownerOperations(parts: AdminParts): Pick<AdminMethods, "listOwne
     },
     async deleteOwner({ owner, tenant }, { call }) {
       if (owner === undefined) throw invalid([{ field: "owner", description: "is required; it may be empty" }]);
-      const { traceParent } = call;
-      const filter = { owner, tenants: tenant === undefined ? undefined : [tenant], traceParent };
+      const filter = { owner, tenants: tenant === undefined ? undefined : [tenant], call };
       const { removed, remaining } = await deleteAll(parts, filter);
       return create(DeleteOwnerResponseSchema, { tasks: BigInt(removed), remaining: BigInt(remaining) });
     },
@@ -52,8 +52,8 @@ export function ownerOperations(parts: AdminParts): Pick<AdminMethods, "listOwne
 interface Filter {
   readonly owner: string;
   readonly tenants: readonly string[] | undefined;
-  /** Of the operator's call. */
-  readonly traceParent: string;
+  /** The operator's call. */
+  readonly call: Call;
 }
 
 interface Deletion {
@@ -128,12 +128,13 @@ function createdAt(first: Uint8Array): number {
  * Ends a task. One that ended or was removed meanwhile is left to the removal.
  * @returns true if it is removed already, because its log cannot be read
  */
-async function end({ engine }: AdminParts, { taskId, state }: TaskHead, { traceParent }: Filter): Promise<boolean> {
+async function end(parts: AdminParts, { taskId, state }: TaskHead, { call }: Filter): Promise<boolean> {
   if (isTerminal(state)) return false;
+  const { control } = parts.engine;
   try {
-    await engine.control.cancel(taskId, traceParent);
+    await control.cancel(taskId, call.traceParent);
   } catch (error) {
-    if (isDamaged(error)) return engine.control.discard(taskId);
+    if (isLoggedDamage(error, parts, { call, taskId })) return control.discard(taskId);
     const isOver = error instanceof A2AError && ["TASK_NOT_FOUND", "TASK_NOT_CANCELABLE"].includes(error.reason);
     if (!isOver) throw error;
   }

@@ -6,14 +6,15 @@ import {
   type ListTasksResponse,
   ListTasksResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { Call } from "../../core/call.js";
 import { invalid } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
-import { isDamaged } from "../../engine/log/outage.js";
 import type { HeadKey, HeadsRequest, TaskHead } from "../../store/task-store.js";
 import { millisOf } from "../../task/entry.js";
 import { jsonOf } from "../../wire/json-value.js";
 import { pageOf } from "../page.js";
 import type { AdminParts } from "../parts.js";
+import { isLoggedDamage, type TaskOfCall } from "./damaged.js";
 import { summaryOf } from "./task-summary.js";
 
 /** Maximum length of the text that tasks are searched for, in characters. */
@@ -33,7 +34,7 @@ const OPEN: readonly number[] = [
   TaskState.AUTH_REQUIRED,
 ];
 
-export async function listTasks(parts: AdminParts, request: ListTasksRequest): Promise<ListTasksResponse> {
+export async function listTasks(parts: AdminParts, request: ListTasksRequest, call: Call): Promise<ListTasksResponse> {
   if (request.text.length > MAX_TEXT) {
     throw invalid([{ field: "text", description: `must have at most ${MAX_TEXT} characters` }]);
   }
@@ -44,7 +45,7 @@ export async function listTasks(parts: AdminParts, request: ListTasksRequest): P
   const { heads, next } =
     request.text === "" && !request.unattended
       ? await parts.store.listHeads(filters)
-      : await examine(parts, request, filters);
+      : await examine(parts, request, filters, call);
   return create(ListTasksResponseSchema, {
     tasks: heads.map((head) => summaryOf(parts, head)),
     nextPageToken: next === undefined ? "" : page.token([next.statusTime, next.taskId]),
@@ -79,6 +80,7 @@ async function examine(
   parts: AdminParts,
   { text, unattended }: ListTasksRequest,
   { limit, ...filters }: HeadsRequest,
+  call: Call,
 ): Promise<{ readonly heads: readonly TaskHead[]; readonly next?: HeadKey | undefined }> {
   const { store, engine } = parts;
   const left = { ...examined };
@@ -89,7 +91,7 @@ async function examine(
       after = { statusTime: head.statusTime, taskId: head.taskId };
       left.heads--;
       if (unattended && !engine.control.isUnattended(head)) continue;
-      if (text !== "" && !(await hasText(parts, head, text, left))) continue;
+      if (text !== "" && !(await hasText(parts, { call, taskId: head.taskId }, text, left))) continue;
       heads.push(head);
       if (heads.length === limit) return { heads, next: after };
       if (left.tasks <= 0 || left.bytes <= 0) return { heads, next: after };
@@ -102,15 +104,15 @@ async function examine(
 }
 
 async function hasText(
-  { engine }: AdminParts,
-  { taskId }: TaskHead,
+  parts: AdminParts,
+  task: TaskOfCall,
   text: string,
   left: { tasks: number; bytes: number },
 ): Promise<boolean> {
   // A task that retention removes meanwhile has no text, and neither has one whose log cannot be read.
-  const found = await engine.control
-    .find(taskId)
-    .catch((error) => (isDamaged(error) ? undefined : Promise.reject(error)));
+  const found = await parts.engine.control
+    .find(task.taskId)
+    .catch((error) => (isLoggedDamage(error, parts, task) ? undefined : Promise.reject(error)));
   left.tasks--;
   left.bytes -= found?.bytes ?? 0;
   return found !== undefined && contains(found.task, text);

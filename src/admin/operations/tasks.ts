@@ -9,12 +9,13 @@ import {
   GetTaskResponseSchema,
   type ListEntriesResponse,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { Call } from "../../core/call.js";
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import type { StoredTask } from "../../engine/control.js";
-import { isDamaged } from "../../engine/log/outage.js";
 import type { OutgoingBudget } from "../../service/outgoing-budget.js";
 import type { AdminMethods } from "../methods.js";
 import type { AdminParts } from "../parts.js";
+import { isLoggedDamage } from "./damaged.js";
 import { deliveryOf } from "./deliveries.js";
 import { ChangePoll, followTasks } from "./task-changes.js";
 import { followTask, listEntries } from "./task-entries.js";
@@ -40,9 +41,9 @@ export function taskOperations(
   const { store, engine } = parts;
   const poll = new ChangePoll(store);
   return {
-    listTasks: (request) => listTasks(parts, request),
+    listTasks: (request, { call }) => listTasks(parts, request, call),
     async getTask(request, { call }) {
-      const read = (): Promise<GetTaskResponse> => getTask(parts, request);
+      const read = (): Promise<GetTaskResponse> => getTask(parts, request, call);
       return budget.admitAnswer(call, await read(), read);
     },
     async listEntries(request, { call }) {
@@ -62,9 +63,13 @@ export function taskOperations(
       await engine.control.fail(taskId, message === "" ? failed : message, call.traceParent);
       return create(FailTaskResponseSchema, { task: await storedSummary(parts, taskId) });
     },
-    async deleteTask({ taskId }) {
+    async deleteTask({ taskId }, { call }) {
       if ((await store.removeTasks({ taskIds: [taskId] })) === 0) {
-        if (!(await engine.control.isDamaged(taskId))) {
+        const isDamaged = await engine.control.checkReadable(taskId).then(
+          () => false,
+          (error) => isLoggedDamage(error, parts, { call, taskId }) || Promise.reject(error),
+        );
+        if (!isDamaged) {
           const metadata = { taskId };
           throw new A2AError("UNSUPPORTED_OPERATION", "The task has not ended. Cancel or fail it first.", { metadata });
         }
@@ -85,23 +90,25 @@ interface ReadTask extends Pick<StoredTask, "head" | "bytes"> {
  * @throws A2AError TASK_NOT_FOUND, UNAVAILABLE
  */
 async function readTask(
-  { store, engine }: AdminParts,
+  parts: AdminParts,
   { taskId, maxEntries }: Pick<GetTaskRequest, "taskId" | "maxEntries">,
+  call: Call,
 ): Promise<ReadTask> {
+  const { store, engine } = parts;
   try {
     const row = maxEntries === 0 ? undefined : await store.head({ taskId });
     if (row !== undefined && row.position > maxEntries) return { bytes: 0, head: row, damaged: false };
     const { task, bytes, head } = await engine.control.get(taskId);
     return { task, bytes, head, damaged: false };
   } catch (error) {
-    const head = isDamaged(error) ? await store.head({ taskId }) : undefined;
+    const head = isLoggedDamage(error, parts, { call, taskId }) ? await store.head({ taskId }) : undefined;
     if (head === undefined) throw error;
     return { bytes: 0, head, damaged: true };
   }
 }
 
-async function getTask(parts: AdminParts, request: GetTaskRequest): Promise<GetTaskResponse> {
-  const { task, bytes, head, damaged } = await readTask(parts, request);
+async function getTask(parts: AdminParts, request: GetTaskRequest, call: Call): Promise<GetTaskResponse> {
+  const { task, bytes, head, damaged } = await readTask(parts, request, call);
   const { deliveries } = await parts.store.listDeliveries({ taskId: request.taskId, limit: MAX_DELIVERIES });
   const summary = summaryOf(parts, head);
   const answer = { summary, task, bytes: BigInt(bytes), deliveries: deliveries.map(deliveryOf), damaged };

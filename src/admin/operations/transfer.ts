@@ -46,11 +46,11 @@ export function transferOperations(
 }
 
 /** Exports a task as of the call. @throws A2AError TASK_NOT_FOUND, TASK_DAMAGED, UNAVAILABLE */
-async function* exportTask({ store, logger }: AdminParts, taskId: string): AsyncGenerator<ExportTaskResponse> {
+async function* exportTask({ store }: AdminParts, taskId: string): AsyncGenerator<ExportTaskResponse> {
   try {
     yield* readPieces(store, taskId);
   } catch (error) {
-    throw readError(logger, taskId, error);
+    throw readError(taskId, error);
   }
 }
 

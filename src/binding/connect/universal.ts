@@ -4,6 +4,7 @@ import { boundedCall } from "../../core/async.js";
 import { A2AError, StatusCode, type StatusName } from "../../core/error.js";
 import { defer } from "../../core/event-loop.js";
 import { lazy } from "../../core/lazy.js";
+import { requestFacts } from "../../core/log-facts.js";
 import { parseUrl } from "../../core/net.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";
@@ -55,7 +56,7 @@ export async function answer(
   const failed = (error: unknown): void => {
     if (isClientGone(error)) return;
     options.logger.error(
-      { err: error, path: handler.requestPath, requestId: request.requestId },
+      { err: error, path: handler.requestPath, ...requestFacts(request) },
       "a response could not be written",
     );
   };

@@ -2,6 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { fromBinary, type Message } from "@bufbuild/protobuf";
 import { A2AError, StatusCode } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
+import { requestFacts } from "../../core/log-facts.js";
 import { NodeWriter } from "../../http/node/writer.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
 import type { Envelope } from "../../wire/envelopes.js";
@@ -67,7 +68,7 @@ class Codec {
   /** Ends a call with an error. */
   fail(exchange: GrpcExchange, thrown: unknown): void {
     if (!(thrown instanceof StatusError || thrown instanceof A2AError))
-      this.#logger.error({ err: thrown }, "a call of gRPC could not be answered");
+      this.#logger.error({ err: thrown, ...requestFacts(exchange) }, "a call of gRPC could not be answered");
     exchange.fail(refusalStatus(thrown));
   }
 }

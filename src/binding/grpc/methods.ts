@@ -3,6 +3,7 @@ import { Call } from "../../core/call.js";
 import { type A2AError, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import { logFacts } from "../../core/log-facts.js";
 import { NodeWriter } from "../../http/node/writer.js";
 import { writePieces } from "../../http/pieces.js";
 import type { OlderTable } from "../../version/load.js";
@@ -200,7 +201,7 @@ class CallMethod implements ServedMethod, Request {
       exchange.fail(statusOf(failureOf(thrown, context), this.#options.codes), call.answerHeaders);
     } catch (fault) {
       // An unhandled rejection would end the process.
-      logger.error({ err: fault }, "a call of gRPC could not be answered");
+      logger.error({ err: fault, ...logFacts(call) }, "a call of gRPC could not be answered");
       exchange.breakOff();
     }
   }

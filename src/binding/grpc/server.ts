@@ -3,6 +3,7 @@ import type { Peer } from "../../core/call.js";
 import { type A2AError, type Reason, StatusCode, type StatusName, statusNameOf } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import { requestFacts } from "../../core/log-facts.js";
 import { REQUEST_ID_HEADER, requestIdOf } from "../../core/request-id.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import { createHttp2Sessions } from "../../http/node/http2-sessions.js";
@@ -152,6 +153,7 @@ class Calls {
 
   begin(start: Omit<ExchangeStart, "impliedVersion">): void {
     const { stream, headers, rawHeaders, peer } = start;
+    let exchange: GrpcExchange | undefined;
     try {
       if (this.#refused !== undefined) watchStream(stream, headers, { peer, refused: this.#refused });
       // An error without a listener would end the process.
@@ -159,7 +161,7 @@ class Calls {
       if (stream.destroyed || stream.closed || !isGrpc(stream, headers)) return;
       const found = this.#methods.get(headers[":path"] ?? "");
       const method = found instanceof SharedPath ? found.of(headers[VERSION_PARAMETER]) : found;
-      const exchange = new GrpcExchange({ stream, headers, rawHeaders, peer, impliedVersion: method?.version ?? "" });
+      exchange = new GrpcExchange({ stream, headers, rawHeaders, peer, impliedVersion: method?.version ?? "" });
       if (method === undefined) return this.#reject(exchange, this.#unknown(headers, exchange));
       if (headers[ENCODING] !== undefined && !isKnownEncoding(String(headers[ENCODING]))) {
         return this.#reject(exchange, unknownEncoding());
@@ -168,7 +170,7 @@ class Calls {
       if (fault !== undefined) return this.#reject(exchange, fault);
       method.begin(exchange, this.#rules);
     } catch (error) {
-      this.#logger.error({ err: error }, "a call of gRPC could not be begun");
+      this.#logger.error({ err: error, ...(exchange && requestFacts(exchange)) }, "a call of gRPC could not be begun");
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     }
   }

@@ -3,6 +3,7 @@ import type { Call } from "../../core/call.js";
 import type { Cancellation } from "../../core/cancellation.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import { logFacts } from "../../core/log-facts.js";
 import { NodeWriter } from "../../http/node/writer.js";
 import { writePieces } from "../../http/pieces.js";
 import { weightOf } from "../../wire/marks.js";
@@ -132,7 +133,8 @@ export class MessageSink implements StreamSink {
       this.flush();
     } catch (error) {
       // An exception here would end the process.
-      this.#writing.logger.error({ err: error }, "a stream of gRPC could not be written");
+      const { call, logger } = this.#writing;
+      logger.error({ err: error, ...logFacts(call) }, "a stream of gRPC could not be written");
       this.client.breakOff();
     }
   };

@@ -76,11 +76,10 @@ export function logTrouble(logger: Logger, error: unknown, facts: object, messag
   logger[isOutage(error) ? "debug" : "error"]({ err: error, ...facts }, message);
 }
 
-/** Maps an error for callers: a store failure is logged and becomes UNAVAILABLE. */
-export function toCallerError(logger: Logger, error: unknown): unknown {
+/** Maps an error for callers: a store failure becomes UNAVAILABLE. Bindings log it with the facts of its call. */
+export function toCallerError(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   if (error.kind === "too-many-push-configs") return tooManyPushConfigs(error.tooManyOf ?? "task");
-  logTrouble(logger, error, {}, "the task store failed");
   return unavailable(error);
 }
 
@@ -98,10 +97,8 @@ export function damaged(taskId: string, cause: unknown): A2AError {
 }
 
 /** Maps an error of reading one task. An error that does not concern the whole store becomes TASK_DAMAGED. */
-export function readError(logger: Logger, taskId: string, error: unknown): unknown {
-  if (error instanceof A2AError || isTrouble(error)) return toCallerError(logger, error);
-  logger.error({ err: error, taskId }, "a task cannot be read");
-  return damaged(taskId, error);
+export function readError(taskId: string, error: unknown): unknown {
+  return error instanceof A2AError || isTrouble(error) ? toCallerError(error) : damaged(taskId, error);
 }
 
 /** True if an error says that a task's stored data does not decode. */

@@ -3,6 +3,7 @@ import type { ConversationMessage, ConversationPageOptions, ConversationTask } f
 import { copyMessage } from "../../agent/copy-message.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { base64Of, fromBase64, utf8Of } from "../../core/bytes.js";
+import type { LogCause } from "../../core/log-facts.js";
 import type { ListRequest, TaskHead, TaskScope } from "../../store/task-store.js";
 import { copyArtifact } from "../../task/event-fold.js";
 import { type TaskFold, viewTask } from "../../task/fold.js";
@@ -21,6 +22,8 @@ interface ConversationSource {
   readonly reader: TaskReader;
   /** Folds a task from its first entry. Undefined if it does not exist. */
   readonly refold: (head: TaskHead) => Promise<{ readonly fold: TaskFold } | undefined>;
+  /** Of log lines: the execution of the turn. */
+  readonly cause: LogCause;
   /** Maps a failure of the store to an error for callers. */
   readonly toError: (error: unknown) => unknown;
 }
@@ -76,10 +79,11 @@ export class ConversationReader {
     let bytes = 0;
     do {
       const request = { ...this.#scope, limit: limit - tasks.length, ...(after && { after }) };
-      const { next } = await this.#source.reader.read(request, ({ head, fold }) => {
+      const add = ({ head, fold }: ReadTask): void => {
         bytes += fold.size;
         tasks.push(conversationTask(head, viewTask(fold.task)));
-      });
+      };
+      const { next } = await this.#source.reader.read(request, add, this.#source.cause);
       after = next;
     } while (after !== undefined && tasks.length < limit && (tasks.length === 0 || bytes < taskPage.maxBytes));
     return tasks;
@@ -91,11 +95,12 @@ export class ConversationReader {
     for (let after = page.skip; ; ) {
       const unmarked: TaskHead[] = [];
       const request = { ...this.#scope, limit, ...(after && { after }) };
-      const { next, following } = await this.#source.reader.read(request, ({ head, fold }) => {
+      const add = ({ head, fold }: ReadTask): void => {
         if (head.taskId === this.#turn.taskId) return;
         if (fold.talk === undefined) unmarked.push(head);
         else page.addTask(head, fold.talk, fold);
-      });
+      };
+      const { next, following } = await this.#source.reader.read(request, add, this.#source.cause);
       // The snapshots of older versions have no marks.
       for (const head of unmarked) {
         const fold = (await this.#source.refold(head))?.fold;

@@ -3,6 +3,7 @@ import { defined } from "../../core/defined.js";
 import { Slices } from "../../core/event-loop.js";
 import { withinHeap } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import { type LogCause, logFacts } from "../../core/log-facts.js";
 import { isOf } from "../../store/check.js";
 import type { ListRequest, LoadedTask, TaskHead, TaskScope, TaskStore } from "../../store/task-store.js";
 import type { TaskFold, View } from "../../task/fold.js";
@@ -57,6 +58,8 @@ interface LargeTask {
 
 /** A page's slot among the large pages. */
 interface PagePlace {
+  /** The call that reads the page. */
+  readonly cause: LogCause;
   /** Waits for a slot unless the page has one. */
   enter(): Promise<void>;
 }
@@ -122,25 +125,25 @@ export class TaskReader {
     try {
       return await this.#read(taskId, scope);
     } catch (error) {
-      if (isTrouble(error)) throw error;
-      this.#options.logger.error({ err: error, taskId }, "a task cannot be read");
-      throw damaged(taskId, error);
+      throw isTrouble(error) ? error : damaged(taskId, error);
     }
   }
 
   /**
    * Returns a page of tasks. Skips tasks that retention removed meanwhile or that cannot be read or returned, so that
    * they do not block the page or the next one.
+   * @param cause of the log lines about skipped tasks
    * @throws StoreError
    */
-  async list(request: ListRequest, view: View): Promise<TaskPage> {
+  async list(request: ListRequest, view: View, cause: LogCause = {}): Promise<TaskPage> {
     const views: TaskView[] = [];
     let bytes = 0;
-    const { total, next } = await this.read(request, (folded) => {
-      const moment = this.#shown(folded, view);
+    const use = (folded: ReadTask): void => {
+      const moment = this.#shown(folded, view, cause);
       if (moment !== undefined) views.push(moment);
       bytes += view.artifacts === false ? folded.fold.sizeWithoutArtifacts : folded.fold.size;
-    });
+    };
+    const { total, next } = await this.read(request, use, cause);
     return { views, bytes, total, next };
   }
 
@@ -148,9 +151,10 @@ export class TaskReader {
    * Reads a page of tasks, as `list` does. `use` gets each task, and must copy all that it needs later.
    * @throws StoreError
    */
-  async read(request: ListRequest, use: (folded: ReadTask) => void): Promise<ReadPage> {
+  async read(request: ListRequest, use: (folded: ReadTask) => void, cause: LogCause = {}): Promise<ReadPage> {
     let isLarge = false;
     const place: PagePlace = {
+      cause,
       enter: async () => {
         if (isLarge) return;
         await this.#largePages.acquire(1);
@@ -220,7 +224,8 @@ export class TaskReader {
       return folded;
     } catch (error) {
       if (isTrouble(error)) throw error;
-      this.#options.logger.error({ err: error, taskId }, "a task cannot be read; it is left out of a list");
+      const facts = { ...logFacts(place.cause), taskId };
+      this.#options.logger.error({ err: error, ...facts }, "a task cannot be read; it is left out of a list");
       return undefined;
     }
   }
@@ -248,7 +253,7 @@ export class TaskReader {
     }
   }
 
-  #shown(folded: KeptTask, view: View): TaskView | undefined {
+  #shown(folded: KeptTask, view: View, cause: LogCause): TaskView | undefined {
     try {
       // The fold of a log in use changes; only cached tasks are immutable.
       if (this.#kept.get(folded.head.taskId) !== folded) return taskViewOf(folded, view);
@@ -259,8 +264,8 @@ export class TaskReader {
       folded.shown = { view, moment };
       return moment;
     } catch (error) {
-      const { taskId } = folded.head;
-      this.#options.logger.error({ err: error, taskId }, "a task cannot be shown; it is left out of a list");
+      const facts = { ...logFacts(cause), taskId: folded.head.taskId };
+      this.#options.logger.error({ err: error, ...facts }, "a task cannot be shown; it is left out of a list");
       return undefined;
     }
   }

@@ -1,19 +1,20 @@
 import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { boundedCall } from "../../core/async.js";
-import { taskNotFound } from "../../core/error.js";
+import { A2AError, taskNotFound } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
+import { type LogCause, logFacts } from "../../core/log-facts.js";
 import { TransientSet } from "../../core/maps.js";
 import type { Scope, TaskNames } from "../../core/task-names.js";
 import { isOf } from "../../store/check.js";
-import type { ListRequest, TaskHead, TaskStore } from "../../store/task-store.js";
+import { type ListRequest, StoreError, type TaskHead, type TaskStore } from "../../store/task-store.js";
 import { type TaskFold, type View, viewTask } from "../../task/fold.js";
 import type { RelayCheckpoints } from "../../task/relay-checkpoints.js";
 import { isTerminal } from "../../task/state.js";
 import type { Metrics } from "../../telemetry/metrics.js";
 import { type FoldedTask, refoldStored } from "../log/fold-stored.js";
 import type { LogHooks } from "../log/hooks.js";
-import { toCallerError } from "../log/outage.js";
+import { logTrouble, toCallerError } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import { TaskLogCache } from "../log/task-log-cache.js";
 import type { Shutdown } from "../shutdown.js";
@@ -87,15 +88,16 @@ export class Tasks {
   }
 
   /** Returns a page of the scope's tasks, newest status first (specification 3.1.4). */
-  list(request: ListRequest, view: View): Promise<TaskPage> {
-    return this.#reader.list(request, view).catch(this.#fail);
+  list(request: ListRequest, view: View, cause: LogCause): Promise<TaskPage> {
+    return this.#reader.list(request, view, cause).catch(fail);
   }
 
   /** Returns the tasks that a message references, as far as its sender may see them. */
-  async referenced(turn: TurnRequest): Promise<Task[]> {
+  async referenced(turn: TurnRequest, cause: LogCause): Promise<Task[]> {
     const scope = { tenant: turn.tenant, owner: turn.caller.owner };
+    const unread = (error: unknown): undefined => this.#noteUnread(error, cause);
     const found = await Promise.all(
-      turn.message.referenceTaskIds.map((taskId) => this.#visible(scope, taskId).catch(() => undefined)),
+      turn.message.referenceTaskIds.map((taskId) => this.#visible(scope, taskId).catch(unread)),
     );
     // Copied because calls share the fold of a large task, and an agent may modify its copy.
     return found.flatMap((result) => (result === undefined ? [] : [viewTask(result.fold.task)]));
@@ -107,9 +109,19 @@ export class Tasks {
   }
 
   /** Returns the reads of a turn's conversation. */
-  conversation(turn: TurnRequest): ConversationReader {
+  conversation(turn: TurnRequest, cause: LogCause): ConversationReader {
     const refold = (head: TaskHead): Promise<FoldedTask | undefined> => refoldStored(this.#source.store, head);
-    return new ConversationReader({ reader: this.#reader, refold, toError: this.#toError }, turn);
+    const toError = (error: unknown): unknown => {
+      this.#noteUnread(error, cause);
+      return toCallerError(error);
+    };
+    return new ConversationReader({ reader: this.#reader, refold, cause, toError }, turn);
+  }
+
+  /** Logs that tasks cannot be read for an agent, of whose errors no call tells. */
+  #noteUnread(error: unknown, cause: LogCause): undefined {
+    const isOwn = error instanceof A2AError ? error.row.http >= 500 : error instanceof StoreError;
+    if (isOwn) logTrouble(this.#source.logger, error, logFacts(cause), "tasks cannot be read for an agent");
   }
 
   /**
@@ -129,7 +141,7 @@ export class Tasks {
       throw taskNotFound(taskId);
     } catch (error) {
       if (log !== undefined) this.logs.release(log);
-      throw toCallerError(this.#source.logger, error);
+      throw toCallerError(error);
     }
   }
 
@@ -162,7 +174,7 @@ export class Tasks {
       if (found === undefined || found.fold.position === 0) throw taskNotFound(taskId);
       return found;
     } catch (error) {
-      throw toCallerError(this.#source.logger, error);
+      throw toCallerError(error);
     }
   }
 
@@ -190,12 +202,10 @@ export class Tasks {
     opened: (reader) => this.#readers?.add(reader),
     closed: (reader) => this.#readers?.delete(reader),
   };
+}
 
-  readonly #toError = (error: unknown): unknown => toCallerError(this.#source.logger, error);
-
-  readonly #fail = (error: unknown): never => {
-    throw this.#toError(error);
-  };
+function fail(error: unknown): never {
+  throw toCallerError(error);
 }
 
 function storedOrChanged(log: TaskLog): Promise<void> {

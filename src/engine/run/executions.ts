@@ -4,7 +4,7 @@ import type { TurnRequest } from "../../agent/turn-request.js";
 import type { AgentRegistration } from "../../card/agents.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
-import { CauseLogger, logFacts } from "../../core/log-facts.js";
+import { CauseLogger, type LogCause, logFacts } from "../../core/log-facts.js";
 import type { TransientMap } from "../../core/maps.js";
 import type { SignalMember } from "../../signals/signals.js";
 import { NO_HOLDER, type TaskStore } from "../../store/task-store.js";
@@ -69,7 +69,7 @@ export class Executions {
         const isAway = isOutage(error) && !log.isAnsweredMeanwhile;
         leases.noteInterrupted(log.taskId, { after: log.turns.current, next, isOutage: isAway });
       },
-      referencedTasks: (turn) => tasks.referenced(turn),
+      referencedTasks: (turn) => tasks.referenced(turn, this.#causeOf(turn)),
       relayed: (turn, signal) => readForAgent(() => relayedBefore(store, logs.get(turn.taskId), turn), signal),
       contextBefore: (turn, { agent, delegation, signal }) =>
         readForAgent(() => contextBefore({ store, tasks }, turn, agent, delegation), signal),
@@ -78,7 +78,10 @@ export class Executions {
       question: (turn) => questionBefore(store, turn),
       conversation: (turn, progress) => {
         const log = (): TaskLog | undefined => logs.get(turn.taskId);
-        return new AgentConversation({ store, reads: tasks.conversation(turn), log, progress }, turn);
+        return new AgentConversation(
+          { store, reads: tasks.conversation(turn, this.#causeOf(turn)), log, progress },
+          turn,
+        );
       },
       sending: async (turn, checkpoint) => this.get(turn.taskId)?.sending(turn, checkpoint),
       late: (turn, event) => logLate(event, new CauseLogger(logger, turn)),
@@ -93,6 +96,11 @@ export class Executions {
   /** Number of tasks with an execution here, running or queued. */
   get size(): number {
     return this.#source.running.size;
+  }
+
+  /** Returns the cause of log lines about a turn. A direct reply has no execution, which knows the agent's name. */
+  #causeOf(turn: TurnRequest): LogCause {
+    return this.get(turn.taskId)?.cause ?? turn;
   }
 
   get(taskId: string): Execution | undefined {

@@ -2,7 +2,6 @@ import type { TurnRequest } from "../../agent/turn-request.js";
 import { orAborted, within } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
-import type { Logger } from "../../core/log.js";
 import {
   type IdempotencyKey,
   type IdempotencyRecord,
@@ -38,7 +37,6 @@ export interface AcceptanceSource {
   readonly executions: Executions;
   readonly limits: Limits;
   readonly counted: QuotaScope;
-  readonly logger: Logger;
 }
 
 /** Stores the messages of sends, each at most once under its idempotency key. */
@@ -86,9 +84,9 @@ export class Acceptance {
   async remembered(command: SendCommand): Promise<IdempotencyRecord | undefined> {
     const { idempotency, tenant, caller } = command;
     if (idempotency === undefined) return undefined;
-    const { store, logger } = this.#source;
+    const { store } = this.#source;
     const key: IdempotencyKey = { tenant, owner: caller.owner, key: idempotency.key };
-    const known = await store.findSend(key).catch((error: unknown) => Promise.reject(toCallerError(logger, error)));
+    const known = await store.findSend(key).catch((error: unknown) => Promise.reject(toCallerError(error)));
     if (known !== undefined && known.fingerprint !== idempotency.fingerprint) throw keyReused(known.taskId);
     return known;
   }
@@ -99,7 +97,7 @@ export class Acceptance {
    */
   repeated(command: SendCommand, error: unknown): Promise<TaskHandle> {
     const { remembered } = error instanceof StoreError ? error : {};
-    if (remembered === undefined) throw toCallerError(this.#source.logger, error);
+    if (remembered === undefined) throw toCallerError(error);
     if (remembered.fingerprint !== command.idempotency?.fingerprint) throw keyReused(remembered.taskId);
     return this.open(command, remembered);
   }

@@ -112,7 +112,7 @@ export class Sender {
       });
       return task ?? Promise.reject(unavailable(undefined));
     } catch (error) {
-      throw toCallerError(this.#source.logger, error);
+      throw toCallerError(error);
     }
   }
 

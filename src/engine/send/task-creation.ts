@@ -1,6 +1,7 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { limitReached } from "../../core/error.js";
+import type { Logger } from "../../core/log.js";
 import type { Scope } from "../../core/task-names.js";
 import type { TaskStore } from "../../store/task-store.js";
 import type { Draft } from "../../task/entry.js";
@@ -25,6 +26,7 @@ interface NewTask {
 
 export interface TaskCreationSource extends AcceptanceSource {
   readonly leases: LeaseKeeper;
+  readonly logger: Logger;
   readonly now: () => number;
   readonly shutdown: Shutdown;
   readonly acceptance: Acceptance;
@@ -64,7 +66,7 @@ export class TaskCreation {
       if (isCounted) owner.creating--;
       slots.detach(slot);
       if (started !== undefined) void abandonAgent(started, logger);
-      throw toCallerError(logger, error);
+      throw toCallerError(error);
     }
     try {
       return await this.#createAt(slot, command, { turn, draft, time, started });

@@ -45,7 +45,7 @@ export function taskOperations({
       const after = request.pageToken === "" ? {} : { after: positionOf(request.pageToken, filters) };
       const view = { historyLength: request.historyLength, artifacts: request.includeArtifacts === true };
       const read = async (): Promise<ListTasksResponse> => {
-        const page = await engine.list({ ...filters, ...after, limit }, view);
+        const page = await engine.list({ ...filters, ...after, limit }, view, call);
         const response = create(ListTasksResponseSchema);
         response.tasks = page.views.map(({ task, generation }) => withGeneration(call, task, generation));
         response.nextPageToken = page.next === undefined ? "" : pageToken(page.next, filters);

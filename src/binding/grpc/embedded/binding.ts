@@ -2,6 +2,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { handleServerStreamingCall, handleUnaryCall, StatusObject } from "@grpc/grpc-js";
 import { Call } from "../../../core/call.js";
 import { A2AError, StatusCode } from "../../../core/error.js";
+import { logFacts } from "../../../core/log-facts.js";
 import type { RefusedRequest } from "../../../service/interceptors/access-log.js";
 import { PROTOCOL_VERSION } from "../../../version/v1.js";
 import { envelopeWriter } from "../../../wire/binary-writer.js";
@@ -53,8 +54,10 @@ export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
 function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
   const write = envelopeWriter(method.output);
   return async (grpc, callback) => {
+    let call: Call | undefined;
     try {
-      const { start, call } = begin(grpc, options);
+      const start = begin(grpc, options);
+      call = new Call(start);
       try {
         // The answer of a unary method is a message; a stream fails to encode.
         const answer = messageOf(await options.invoke({ method, request: request(grpc), call }));
@@ -74,7 +77,7 @@ function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
         start.finish();
       }
     } catch (fault) {
-      breakOff(options, fault, callback);
+      breakOff(options, { call, fault }, callback);
     }
   };
 }
@@ -82,8 +85,10 @@ function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
 function serverStreaming(method: DescMethod, options: GrpcBindingOptions): StreamHandler {
   const write = envelopeWriter(method.output);
   return async (grpc) => {
+    let call: Call | undefined;
     try {
-      const { start, call } = begin(grpc, options);
+      const start = begin(grpc, options);
+      call = new Call(start);
       try {
         const answer = await options.invoke({ method, request: request(grpc), call });
         // The answer of a streaming method is an iterable; a message throws here and is logged.
@@ -100,7 +105,7 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): Strea
         start.finish();
       }
     } catch (fault) {
-      breakOff(options, fault, (status) => grpc.emit("error", status));
+      breakOff(options, { call, fault }, (status) => grpc.emit("error", status));
     }
   };
 }
@@ -111,20 +116,20 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): Strea
  */
 function breakOff(
   { logger }: GrpcBindingOptions,
-  fault: unknown,
+  { call, fault }: { readonly call: Call | undefined; readonly fault: unknown },
   respond: (status: Partial<StatusObject>) => void,
 ): void {
-  logger.error({ err: fault }, "a call of gRPC could not be answered");
+  const facts = call && logFacts(call);
+  logger.error({ err: fault, ...facts }, "a call of gRPC could not be answered");
   try {
     respond({ code: StatusCode.INTERNAL, details: "Internal error." });
   } catch (error) {
-    logger.error({ err: error }, "a call of gRPC could not be ended");
+    logger.error({ err: error, ...facts }, "a call of gRPC could not be ended");
   }
 }
 
-function begin(grpc: UnaryCall | StreamCall, options: GrpcBindingOptions): { start: GrpcCallStart; call: Call } {
-  const start = new GrpcCallStart(grpc, options.encrypted ?? false, options.version ?? PROTOCOL_VERSION);
-  return { start, call: new Call(start) };
+function begin(grpc: UnaryCall | StreamCall, { encrypted = false, version }: GrpcBindingOptions): GrpcCallStart {
+  return new GrpcCallStart(grpc, encrypted, version ?? PROTOCOL_VERSION);
 }
 
 function request(grpc: UnaryCall | StreamCall): Message {
