@@ -5,7 +5,7 @@ import { httpBearerScheme } from "../auth/http-bearer.js";
 import type { SecurityScheme } from "../auth/scheme.js";
 import { Call } from "../core/call.js";
 import { A2AError, toA2AError } from "../core/error.js";
-import { logFacts } from "../core/log-facts.js";
+import { requestFacts } from "../core/log-facts.js";
 import type { HttpRequest } from "../http/request.js";
 import { type HttpResponse, isSource } from "../http/response.js";
 import type { LinkToken } from "./link-token.js";
@@ -88,17 +88,17 @@ export class ConsoleAccess implements OperatorAccess {
     const call = this.#callOf(request, header);
     try {
       const operator = await check.admit(call, "read");
-      this.#record(call, { event: "admin.login", owner: operator.name });
+      this.#record(request, call, { event: "admin.login", owner: operator.name });
       return this.#sessions.begin({ operator, credentials });
     } catch (error) {
       const note = auditOf(toA2AError(error));
-      if (note !== undefined) this.#record(call, note);
+      if (note !== undefined) this.#record(request, call, note);
       throw error;
     }
   }
 
-  #record({ binding, peer, requestId }: Call, facts: AuditFacts): void {
-    this.#audit.record({ ...facts, binding, address: peer.address, ...logFacts({ requestId }) });
+  #record(request: HttpRequest, { binding, peer }: Call, facts: AuditFacts): void {
+    this.#audit.record({ ...facts, binding, address: peer.address, ...requestFacts(request) });
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { Audit } from "../audit/audit.js";
 import { A2AError } from "../core/error.js";
+import { type LogCause, logFacts } from "../core/log-facts.js";
 import type { PushConfigKey, RedriveDeliveries, TaskStore } from "../store/task-store.js";
 import type { Attempt } from "./attempt-history.js";
 import type { Dispatcher } from "./dispatcher.js";
@@ -9,9 +10,10 @@ import type { OperatorEvent } from "./operator-sends.js";
 export interface PushOperations {
   /**
    * Resumes dead deliveries from where they stopped: the named ones, or all that match the filters.
+   * @param cause the operator's call, for the audit log
    * @returns the number of configurations
    */
-  redrive(request: Omit<RedriveDeliveries, "now">): Promise<number>;
+  redrive(request: Omit<RedriveDeliveries, "now">, cause?: LogCause): Promise<number>;
   /** Attempts of this process that are not stored, in no particular order: see `AttemptRing`. */
   attemptsOf(key: PushConfigKey): readonly Attempt[];
   /** See `OperatorSends.send`. @throws A2AError also UNAVAILABLE before the server has started */
@@ -24,10 +26,10 @@ export function createPushOperations(
   { store, audit }: { readonly store: TaskStore; readonly audit?: Audit | undefined },
 ): PushOperations {
   return {
-    async redrive(request) {
+    async redrive(request, cause = {}) {
       const now = dispatcher()?.now() ?? Date.now();
       const count = await store.redriveDeliveries({ ...request, now });
-      if (count > 0) audit?.record({ event: "push.redriven", count });
+      if (count > 0) audit?.record({ event: "push.redriven", count, ...logFacts(cause) });
       if (count > 0) dispatcher()?.wake();
       return count;
     },

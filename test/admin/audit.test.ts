@@ -21,7 +21,7 @@ afterAll(async () => {
 async function recordsOf(work: () => Promise<unknown>): Promise<Partial<AuditRecord>[]> {
   const before = world.records.length;
   await work();
-  return world.records.slice(before).map(({ at, requestId, taskId: _, ...record }) => {
+  return world.records.slice(before).map(({ at, requestId, ...record }) => {
     expect(requestId).toMatch(/./);
     return record;
   });
@@ -57,6 +57,7 @@ describe("the audit log of AdminService", () => {
         ...call,
         method: name,
         ...(target !== "" && { target }),
+        ...(request.taskId !== undefined && { taskId: request.taskId }),
         ...(request.owner !== undefined && { owner: request.owner }),
       });
       // Some of them fail, which a second record tells.
@@ -69,7 +70,7 @@ describe("the audit log of AdminService", () => {
   it("records the failure of a write, with its reason", async () => {
     const { cancelTask } = AdminService.method;
     const records = await recordsOf(() => caller.call(cancelTask, { taskId: "x" }, bearer(tokens.write)));
-    const of = { event: "admin.write", ...call, method: "CancelTask", target: "x" };
+    const of = { event: "admin.write", ...call, method: "CancelTask", target: "x", taskId: "x" };
     expect(records).toEqual([
       { ...of, outcome: "success" },
       { ...of, outcome: "failure", reason: expect.any(String) },

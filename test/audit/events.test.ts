@@ -64,7 +64,7 @@ async function recordsOf(cause: () => Promise<unknown>): Promise<Partial<AuditRe
   const before = records.length;
   await cause();
   // test/server/request-ids.test.ts is about the facts that name the call and its agent.
-  return records.slice(before).map(({ at, requestId, agent: _, taskId: __, ...record }) => {
+  return records.slice(before).map(({ at, requestId, agent: _, ...record }) => {
     expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     return record;
   });
@@ -109,7 +109,7 @@ const cases: { readonly [E in AuditEvent]?: () => Promise<void> } = {
     expect(records.at(-1)).toMatchObject({ ...stored, target: `${task.id}/first` });
     const path = `/tasks/${task.id}/pushNotificationConfigs`;
     expect(await recordsOf(() => post(path, { id: "second", url: hook, token: "secret-4713" }))).toEqual([
-      { ...stored, target: `${task.id}/second` },
+      { ...stored, target: `${task.id}/second`, taskId: task.id },
     ]);
     expect(JSON.stringify(records)).not.toContain("secret-4713");
   },
@@ -124,6 +124,7 @@ const cases: { readonly [E in AuditEvent]?: () => Promise<void> } = {
         binding: "rest",
         owner: "alice",
         target: `${task.id}/first`,
+        taskId: task.id,
       },
     ]);
   },

@@ -82,11 +82,21 @@ describe("a session of the console", () => {
 
   it("is audited with the name of its operator", async () => {
     world.records.length = 0;
-    await sessionOf(base, bearer(tokens.read));
+    const traceId = "0af7651916cd43dd8448eb211c80319c";
+    const traced = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, "x-request-id": "r-1" };
+    await sessionOf(base, { ...bearer(tokens.read), ...traced });
     await logIn(base, { token: "not-the-token" });
     await logIn(base, bearer(tokens.wrong));
     expect(world.records).toMatchObject([
-      { event: "admin.login", operator: "rita", binding: "console", address: "127.0.0.1", service: "admin" },
+      {
+        event: "admin.login",
+        operator: "rita",
+        traceId,
+        requestId: "r-1",
+        binding: "console",
+        address: "127.0.0.1",
+        service: "admin",
+      },
       { event: "authentication.failed", reason: "refused", scheme: "link", service: "admin", address: "127.0.0.1" },
       { event: "authentication.failed", reason: "refused", scheme: "admin", service: "admin", address: "127.0.0.1" },
     ]);

@@ -10,7 +10,7 @@ import { defaultLimits } from "../../src/core/limits.js";
 import { type ReadTask, TaskReader } from "../../src/engine/read/task-reader.js";
 import { Arrivals } from "../../src/http/arrivals.js";
 import { NodeWriter } from "../../src/http/node/writer.js";
-import { completed, createServer, type Server } from "../../src/index.js";
+import { type AuditRecord, completed, createServer, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { TaskFold } from "../../src/task/fold.js";
@@ -28,6 +28,7 @@ interface World {
   readonly server: Server;
   readonly store: TaskStore;
   readonly lines: Line[];
+  readonly records: AuditRecord[];
   /** A task that has ended. */
   readonly taskId: string;
 }
@@ -53,6 +54,7 @@ type Note = (facts: object, message: string) => void;
 
 async function open(): Promise<World> {
   const { lines, logger } = recorded();
+  const records: AuditRecord[] = [];
   const store = memoryStore();
   const server = await createServer({
     agent: {
@@ -66,12 +68,12 @@ async function open(): Promise<World> {
     },
     ...{ store, logger, port: 0, grpcPort: 0 },
     admin: { listen: "127.0.0.1:0", tokens: operators },
-    audit: { write: () => {} },
+    audit: { write: (record) => void records.push(record) },
   });
   onTestFinished(() => server.close({ graceMs: 0 }));
   const taskId = await post(server, {}, {});
   lines.length = 0;
-  return { server, store, lines, taskId };
+  return { server, store, lines, records, taskId };
 }
 
 async function post({ url }: Server, given: object, more: Record<string, string> = headers): Promise<string> {
@@ -241,6 +243,15 @@ describe("a line of the log", () => {
     await expect.poll(found).toMatchObject({ err: expect.anything(), ...facts(world) });
     const failures = world.lines.filter(({ facts }) => facts.err !== undefined);
     expect(failures.map(({ facts }) => facts)).toEqual(failures.map(() => expect.objectContaining(ofRequest)));
+  });
+
+  it("names its call in the record of an operator's redrive", async () => {
+    const world = await open();
+    vi.spyOn(world.store, "redriveDeliveries").mockResolvedValue(1);
+    onTestFinished(() => void vi.restoreAllMocks());
+    await ofOperator((caller) => caller.call(AdminService.method.redriveDeliveries, {}, asOperator))(world);
+    const found = world.records.find(({ event }) => event === "push.redriven");
+    expect(found).toMatchObject({ ...ofRequest, count: 1 });
   });
 
   it("names its call: one on a server of grpc-js that can neither be answered nor ended", async () => {

@@ -77,13 +77,13 @@ export function deliveryOperations(parts: AdminParts): Pick<AdminMethods, Names>
       return create(ListAttemptsResponseSchema, { attempts: attempts.slice(0, MAX_ATTEMPTS) });
     },
 
-    async redriveDeliveries({ keys, tenant, owner, target }) {
+    async redriveDeliveries({ keys, tenant, owner, target }, { call }) {
       const isFiltered = tenant !== undefined || owner !== undefined || target !== "";
       if (keys.length > 0 && isFiltered) {
         throw invalid([{ field: "keys", description: "must be empty if there are filters" }]);
       }
       const filter = { tenant, owner, target: originOf(target) };
-      const count = await push.redrive(keys.length > 0 ? { keys } : filter);
+      const count = await push.redrive(keys.length > 0 ? { keys } : filter, call);
       return create(RedriveDeliveriesResponseSchema, { count: BigInt(count) });
     },
 
