@@ -17,6 +17,7 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { temporaryFile } from "../store/sqlite/files.js";
 import { setConstants } from "../support/constants.js";
+import { registerRecorder, unregisterRecorder } from "../telemetry/recorder.js";
 
 interface Line {
   readonly message: string;
@@ -295,4 +296,15 @@ it("names task and agent of a task that is canceled because it waited for too lo
   const taskId = await send(server, {});
   const line = "a task that waited for its client for too long is canceled";
   await expect.poll(() => factsOf(lines, line), { timeout: 10_000 }).toMatchObject({ taskId, agent: "Waiting" });
+});
+
+it("names the trace that the server begins, for a request without one", async () => {
+  const spans = registerRecorder();
+  onTestFinished(unregisterRecorder);
+  const [{ url }, lines] = await serve({ agent: waiting(), accessLog: true });
+  const missing = await fetch(`${url}/tasks/no-such-task`, { headers: { "a2a-version": "1.0" } });
+  expect(missing.status).toBe(404);
+  const begun = spans.find(({ name }) => name.endsWith("GetTask"))?.spanContext().traceId;
+  expect(begun).toMatch(/^[0-9a-f]{32}$/);
+  expect(factsOf(lines, "call")).toMatchObject({ traceId: begun, taskId: "no-such-task" });
 });
