@@ -265,7 +265,7 @@ describe("a large task", { timeout: 60_000 }, () => {
     await store.append({ head, expected: 0, creates: true, entries });
     let reads = 0;
     const counting = {
-      ...spread(store),
+      ...store,
       read(request: Parameters<typeof store.read>[0]) {
         reads++;
         return store.read(request);
@@ -298,7 +298,7 @@ describe("a large task", { timeout: 60_000 }, () => {
     const reading = new Set<string>();
     const [begun, go] = [gate(), gate()];
     const waiting = {
-      ...spread(store),
+      ...store,
       async read(request: Parameters<typeof store.read>[0]) {
         reading.add(request.taskId);
         if (reading.size === 4) begun.open();
@@ -325,7 +325,7 @@ describe("a large task", { timeout: 60_000 }, () => {
     }
     const read: string[] = [];
     const noting = {
-      ...spread(store),
+      ...store,
       read(request: Parameters<typeof store.read>[0]) {
         read.push(request.taskId.slice(0, -2));
         return store.read(request);
@@ -502,13 +502,3 @@ function collectGarbage(): void {
 }
 
 const never = async (): Promise<undefined> => undefined;
-
-/** The methods of a store as own properties. */
-function spread(store: TaskStore): TaskStore {
-  const bound = {} as Record<string, unknown>;
-  for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(store))) {
-    const method = (store as unknown as Record<string, unknown>)[name];
-    if (typeof method === "function") bound[name] = method.bind(store);
-  }
-  return { ...bound, shared: false } as unknown as TaskStore;
-}

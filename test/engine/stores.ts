@@ -79,8 +79,7 @@ function postgresStores(count: number): TaskStore[] {
 function opening(store: Promise<TaskStore>): TaskStore {
   let opened: TaskStore | undefined;
   void store.then((it) => (opened = it));
-  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(memoryStore())).concat("onCommit");
-  const methods = names.filter((name) => name !== "constructor");
+  const methods = Object.entries(memoryStore()).flatMap(([name, member]) => (typeof member === "function" ? name : []));
   const calls = methods.map((name) => [
     name,
     async (...args: unknown[]) => {
