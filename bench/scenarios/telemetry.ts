@@ -22,11 +22,13 @@ type Variant = keyof typeof VARIANTS;
  * A tenth of the calls is sampled, and spans are exported every five seconds: a warm-up of two seconds compiles neither,
  * and a short round has an export or none.
  */
-const FRESH: Fresh = { processes: 5, rounds: 3, warmUpMs: 8_000, roundMs: 2_500 };
+const FRESH: Fresh = { processes: 4, rounds: 3, warmUpMs: 6_000, roundMs: 2_500 };
 
 interface Calls {
   readonly name: string;
   readonly agent: "message" | "task";
+  /** SQLite with durability FULL, as servers have it by default. */
+  readonly isDurable?: true;
   readonly lane: (name: string, server: TestServer) => Lane;
   readonly goals: Readonly<Partial<Record<Variant, GoalName>>>;
 }
@@ -39,24 +41,42 @@ const CALLS: readonly Calls[] = [
     goals: { "the API alone": "apiReply", metrics: "metricsReply", "SDK and metrics": "sdkReply" },
   },
   {
-    name: "JSON-RPC task",
+    name: "JSON-RPC task in memory",
     agent: "task",
     lane: (name, server) => taskLane(name, server, rpcSend),
     goals: { "the API alone": "apiRpcTask", metrics: "metricsRpcTask", "SDK and metrics": "sdkRpcTask" },
   },
   {
-    name: "gRPC task",
+    name: "gRPC task in memory",
     agent: "task",
     lane: (name, server) => taskLane(name, server, grpcSend),
     goals: { "the API alone": "apiGrpcTask", metrics: "metricsGrpcTask", "SDK and metrics": "sdkGrpcTask" },
   },
+  {
+    name: "JSON-RPC task on SQLite",
+    agent: "task",
+    isDurable: true,
+    lane: (name, server) => taskLane(name, server, rpcSend),
+    goals: { "the API alone": "apiRpcSqlite", metrics: "metricsRpcSqlite", "SDK and metrics": "sdkRpcSqlite" },
+  },
+  {
+    name: "gRPC task on SQLite",
+    agent: "task",
+    isDurable: true,
+    lane: (name, server) => taskLane(name, server, grpcSend),
+    goals: { "the API alone": "apiGrpcSqlite", metrics: "metricsGrpcSqlite", "SDK and metrics": "sdkGrpcSqlite" },
+  },
 ];
 
-async function measured(bench: Bench, receiver: TestServer, { name, agent, lane, goals }: Calls): Promise<Row[]> {
+async function measured(
+  bench: Bench,
+  receiver: TestServer,
+  { name, agent, isDurable, lane, goals }: Calls,
+): Promise<Row[]> {
   const variants = Object.keys(VARIANTS) as Variant[];
   const nameOf = (variant: Variant): string => `${name}, ${variant}`;
   const start = (variant: Variant): Promise<TestServer> => {
-    const args = [agent, "memory", ...VARIANTS[variant]];
+    const args = [agent, isDurable ? bench.database() : "memory", ...VARIANTS[variant]];
     if (variant !== "SDK and metrics") return bench.start("parley", ...args);
     return bench.start("traced", String(receiver.at.http), ...args);
   };
@@ -79,6 +99,6 @@ export const telemetry: Scenario = {
     for (const calls of CALLS) rows.push(...(await measured(bench, receiver, calls)));
     const stats = await (await fetch(`http://127.0.0.1:${receiver.at.http}/stats`)).json();
     if ((stats as { count: number }).count === 0) throw new Error("no spans were exported");
-    return { title: "Calls to a server in memory, by its telemetry", rows };
+    return { title: "Calls, by the telemetry of their server", rows };
   },
 };
