@@ -1,6 +1,7 @@
 import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Audit } from "../audit/audit.js";
+import type { AuditEvent } from "../audit/events.js";
 import { pause } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
 import type { ClaimedDelivery, PushConfigKey } from "../store/task-store.js";
@@ -326,16 +327,17 @@ export class Delivery {
     if (outcome.kind === "failed" && shutdown.aborted) return { kind: "later", ms: 0 };
     if (outcome.kind === "failed" && (signal?.aborted || !life.isSure)) return unsure;
     count(outcome, now - begin);
-    noteFailure(outcome, this.host, this.#parts.audit, now);
+    const events = noteFailure(outcome, this.host, now);
     const { failure, ...attempt } = toAttempt(made);
     const { retryAfterMs = 0, gone } = outcome.kind === "refused" ? outcome : { gone: false };
-    return this.#logged({ kind: "failed", failure, retryAfterMs, gone, attempt });
+    return this.#logged({ kind: "failed", failure, retryAfterMs, gone, attempt }, events);
   }
 
-  /** Logs a failure by the request that caused it. */
-  async #logged(ending: Extract<Ending, { kind: "failed" }>): Promise<Ending> {
+  /** Logs a failure, with its audit events, by the request that caused it. */
+  async #logged(ending: Extract<Ending, { kind: "failed" }>, events: readonly AuditEvent[]): Promise<Ending> {
     await this.cause.complete();
-    logFailure(this.#parts.logger, this, { host: this.#target.host, failure: ending.failure, error: this.#error });
+    const facts = { host: this.#target.host, failure: ending.failure, error: this.#error, events };
+    logFailure(this.#parts, this, facts);
     return ending;
   }
 

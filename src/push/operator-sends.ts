@@ -206,7 +206,7 @@ export class OperatorSends<T> {
   }
 
   async #post(found: Found, notification: Notification, { target, host, trace }: Destination): Promise<Attempt> {
-    const { poster, limits, audit, logger, shutdown, smallBytes, tracing, count, agentName } = this.#own.parts;
+    const { poster, limits, shutdown, smallBytes, tracing, count, agentName } = this.#own.parts;
     const { taskId } = found.key;
     const { requestId, traceParent } = trace;
     const cause = { requestId, traceParent, taskId, agent: agentName(found.head.tenant) };
@@ -236,11 +236,13 @@ export class OperatorSends<T> {
       });
       const now = performance.now();
       if (outcome.kind !== "failed" || !shutdown.aborted) count(outcome, now - begin);
-      if (outcome.kind === "accepted") host.succeeded(now - begin);
-      else noteFailure(outcome, host, audit, now);
       const { key, opened } = found;
-      const failure = failureOf(outcome);
-      if (failure !== "") logFailure(logger, { key, cause }, { host: target.host, failure, error });
+      if (outcome.kind === "accepted") host.succeeded(now - begin);
+      else {
+        const events = noteFailure(outcome, host, now);
+        const failure = failureOf(outcome);
+        logFailure(this.#own.parts, { key, cause }, { host: target.host, failure, error, events });
+      }
       const made = { key, config: opened.config, outcome, generation, begin, now, byOperator: true };
       return this.#remember(attemptOf(made));
     } finally {

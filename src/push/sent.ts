@@ -1,5 +1,6 @@
 import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Audit } from "../audit/audit.js";
+import type { AuditEvent } from "../audit/events.js";
 import type { Semaphore } from "../core/async.js";
 import type { Logger } from "../core/log.js";
 import { type LogCause, logFacts } from "../core/log-facts.js";
@@ -54,16 +55,17 @@ export function failureOf(outcome: PostOutcome): string {
 /** Statuses that describe a host rather than one of its webhooks. */
 const overloaded: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
-/** Records a failure with its host, and with the audit log if that opens the circuit or the target is forbidden. */
+/** Notes a failure with its host. @returns its events for the audit log */
 export function noteFailure(
   outcome: Exclude<PostOutcome, { kind: "accepted" }>,
-  host: Pick<Host<unknown>, "key" | "failed">,
-  audit: Audit,
+  host: Pick<Host<unknown>, "failed">,
   now: number,
-): void {
-  if (outcome.kind === "failed" && outcome.forbidden) audit.record({ event: "push.target-refused", target: host.key });
-  if (outcome.kind === "refused" && !overloaded.has(outcome.status)) return;
-  if (host.failed(now)) audit.record({ event: "push.circuit-opened", target: host.key });
+): readonly AuditEvent[] {
+  const events: AuditEvent[] = [];
+  if (outcome.kind === "failed" && outcome.forbidden) events.push("push.target-refused");
+  const isOfHost = outcome.kind === "failed" || overloaded.has(outcome.status);
+  if (isOfHost && host.failed(now)) events.push("push.circuit-opened");
+  return events;
 }
 
 /** A failure of a notification. */
@@ -73,14 +75,20 @@ interface NotAccepted {
   readonly failure: string;
   /** The error of a request without a complete response. */
   readonly error: Error | undefined;
+  /** See `noteFailure`. */
+  readonly events: readonly AuditEvent[];
 }
 
-/** Logs a notification that was not accepted. */
+/** Logs a notification that was not accepted, and records its events in the audit log. */
 export function logFailure(
-  logger: Logger,
+  { logger, audit }: { readonly logger: Logger; readonly audit: Audit },
   { key, cause }: { readonly key: PushConfigKey; readonly cause: LogCause },
-  { host, failure, error }: NotAccepted,
+  { host, failure, error, events }: NotAccepted,
 ): void {
-  const facts = { ...key, ...logFacts(cause), host, failure, ...(error && { err: error }) };
-  logger.debug(facts, "a push notification was not accepted");
+  const facts = logFacts(cause);
+  for (const event of events) audit.record({ event, target: host, ...facts });
+  logger.debug(
+    { ...key, ...facts, host, failure, ...(error && { err: error }) },
+    "a push notification was not accepted",
+  );
 }

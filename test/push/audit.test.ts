@@ -25,6 +25,9 @@ const rig = (options: Partial<RigOptions> = {}): Promise<Rig> =>
   new Rig(store, { receivers: [receiver], audit, ...options }).start();
 const of = (event: string): AuditRecord[] => records.filter((record) => record.event === event);
 
+/** The request that caused a notification. */
+const caused = ({ head }: Log): object => ({ taskId: head.taskId, requestId: "r-1" });
+
 describe("the audit log of a dispatcher", () => {
   it("has what was given up, and what is tried again", async () => {
     receiver.answer = refuse(410);
@@ -41,21 +44,21 @@ describe("the audit log of a dispatcher", () => {
   it("has receivers that fail again and again, by protocol, host and port", async () => {
     receiver.answer = refuse(503);
     const one = await rig();
-    await Log.create(store, [receiver.url("/a?secret=in-the-query")]);
+    const log = await Log.ofRequest(store, receiver.url("/a?secret=in-the-query"), "r-1");
     one.news();
     await expect
       .poll(() => of("push.circuit-opened"), patience)
-      .toMatchObject([{ outcome: "failure", target: `http://127.0.0.1:${receiver.port}` }]);
+      .toMatchObject([{ outcome: "failure", target: `http://127.0.0.1:${receiver.port}`, ...caused(log) }]);
   });
 
   it("has targets that the guard forbids when they are connected to", async () => {
     const one = await rig({ lookup: async () => [{ address: "127.0.0.2", family: 4 }] });
-    await Log.create(store, [`http://inside.example:${receiver.port}/inside?secret=in-the-query`]);
+    const log = await Log.ofRequest(store, `http://inside.example:${receiver.port}/inside?secret=in-the-query`, "r-1");
     one.news();
     // It is tried again, and refused again.
     await expect
       .poll(() => of("push.target-refused")[0], patience)
-      .toMatchObject({ outcome: "denied", target: `http://inside.example:${receiver.port}` });
+      .toMatchObject({ outcome: "denied", target: `http://inside.example:${receiver.port}`, ...caused(log) });
     expect(receiver.hits).toEqual([]);
   });
 

@@ -3,7 +3,7 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { accept, type Receiver, receive, refuse } from "./receiver.js";
-import { Log, message, Rig, type RigOptions, status } from "./rig.js";
+import { Log, Rig, type RigOptions, status } from "./rig.js";
 
 const patience = { timeout: 20_000, interval: 10 };
 
@@ -17,21 +17,12 @@ beforeEach(async () => {
 
 const rig = (options: Partial<RigOptions> = {}, on = store): Rig => new Rig(on, { receivers: [receiver], ...options });
 
-/** Creates a task with a webhook, to which the first event goes that a turn has written for a request. */
-async function logOf(url: string, requestId: string): Promise<Log> {
-  const log = await Log.create(store, []);
-  await log.append([message], undefined, { turn: { requestId } });
-  await log.configure(url);
-  await log.append([status(TaskState.WORKING)], undefined, { turnPosition: log.head.position });
-  return log;
-}
-
 it("names the request of the next event if a webhook is given up that was never tried", async () => {
   const bad = await receive((_, response) => response.destroy());
   const limits = { maxPushAgeMs: 500, maxDeliveriesPerHostPerSecond: 1_000 };
   const one = await rig({ receivers: [bad], limits }).start();
   const taskIds: string[] = [];
-  for (let i = 0; i < 30; i++) taskIds.push((await logOf(bad.url(`/${i}`), `r-${i}`)).head.taskId);
+  for (let i = 0; i < 30; i++) taskIds.push((await Log.ofRequest(store, bad.url(`/${i}`), `r-${i}`)).head.taskId);
   one.news();
   const given = (): object[] =>
     one.logged.filter((line) => line.message === "push notifications were given up").map(({ facts }) => facts);
@@ -45,7 +36,7 @@ it("names the request of the next event if a webhook is given up that was never 
 it("names the error of a request without an answer", async () => {
   receiver.answer = (_, response) => response.destroy();
   const one = await rig().start();
-  const log = await logOf(receiver.url("/a"), "r-1");
+  const log = await Log.ofRequest(store, receiver.url("/a"), "r-1");
   one.news();
   const { taskId } = log.head;
   await expect
@@ -67,7 +58,7 @@ it("lacks the request if the store fails to read it, and the notification is ret
   });
   const one = await rig({}, failing).start();
   // The delivery begins after the message.
-  const log = await logOf(receiver.url("/a"), "r-1");
+  const log = await Log.ofRequest(store, receiver.url("/a"), "r-1");
   one.news();
   await expect.poll(() => one.debugged, patience).not.toEqual([]);
   receiver.answer = accept;

@@ -240,6 +240,15 @@ export class Log {
     return log;
   }
 
+  /** Creates a task with a webhook, to which the first event goes that a turn has written for a request. */
+  static async ofRequest(store: TaskStore, url: string, requestId: string): Promise<Log> {
+    const log = await Log.create(store, []);
+    await log.append([message], undefined, { turn: { requestId } });
+    await log.configure(url);
+    await log.append([status(TaskState.WORKING)], undefined, { turnPosition: log.head.position });
+    return log;
+  }
+
   /**
    * Appends events, all in one transaction; with a configuration for a URL, where that is given.
    * @param more fields of each entry
