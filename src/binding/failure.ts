@@ -10,7 +10,10 @@ import { noteRequestId } from "../wire/error-details.js";
 
 /** Context of a failure, for the log. */
 export interface FailureContext {
-  /** Tells if the client has left, and the reason if the binding knows it. A request names itself without a call. */
+  /**
+   * Tells if the client has left, and the reason if the binding knows it. Names the request if it fails before it is a
+   * call.
+   */
   readonly client: Pick<Cancellation, "canceled"> & {
     readonly reason?: A2AError;
     readonly requestId?: string | undefined;

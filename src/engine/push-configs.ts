@@ -15,6 +15,7 @@ interface PushConfigsSource {
   readonly store: TaskStore;
   readonly tasks: Pick<Tasks, "storedId" | "lookup">;
   readonly counted: QuotaScope;
+  /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Called when a notification may be due for a task without an append. */
   readonly notify: (taskId: string) => void;

@@ -36,6 +36,7 @@ export interface ExecutionsSource {
   readonly limits: Limits;
   readonly counted: QuotaScope;
   readonly logger: Logger;
+  /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Logs a line at `info` for each execution that ends. */
   readonly logsEnds: boolean;

@@ -78,7 +78,7 @@ interface MaintenanceOptions
   readonly maxInterruptedMs: number;
   readonly maxRestarts: number;
   readonly agentOf: (tenant: string) => AgentRegistration | undefined;
-  /** True if ages by that clock are reliable; checked before each round that uses them. */
+  /** True if ages by `now` are reliable; checked before each round that uses them. */
   readonly isSteady: () => boolean;
 }
 

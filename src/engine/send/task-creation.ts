@@ -27,6 +27,7 @@ interface NewTask {
 export interface TaskCreationSource extends AcceptanceSource {
   readonly leases: LeaseKeeper;
   readonly logger: Logger;
+  /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly shutdown: Shutdown;
   readonly acceptance: Acceptance;
