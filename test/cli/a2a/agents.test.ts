@@ -75,7 +75,7 @@ describe("agents", { timeout: 60_000 }, () => {
     ["a name with a dot", ["add", "a.b", "example.org"], /"a\.b" is not a name/],
     ["localhost", ["add", "localhost", "example.org"], /"localhost" is not a name/],
     ["a URL with credentials", ["add", "x", "https://me:secret@example.org"], /the agent: the URL has credentials/],
-    ["a URL of another scheme", ["add", "x", "ftp://example.org"], /the agent: .* no URL of http, https or file/],
+    ["a URL of another scheme", ["add", "x", "ftp://example.org"], /the agent: .* not a URL with http, https or file/],
     [
       "a name that is taken",
       ["add", "weather", "example.org"],

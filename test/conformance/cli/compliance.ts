@@ -83,9 +83,10 @@ ${tableOf([["Id", "Level", "Requirement", "Result", "Tests"], ...own.map(cellsOf
   });
   return `# Compliance of the command line
 
-This page shows which requirements of the [A2A CLI specification](${cliSpecification.repository})
-(version ${cliSpecification.version}, revision ${cliSpecification.revision}, under review) the commands of
-[Call agents from a shell](cli.md) meet, and the tests that show it. A run of these tests writes it:
+This page shows which requirements of the
+[A2A CLI specification](${cliSpecification.repository}) (version ${cliSpecification.version}, revision
+${cliSpecification.revision}, under review) the commands of [Call agents from a shell](cli.md) meet, and the
+tests that show it. A run of these tests writes it:
 
 \`\`\`sh
 npm run conformance -- --cli
