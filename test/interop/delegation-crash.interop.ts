@@ -35,7 +35,8 @@ describe.each(Object.keys(foreign))(
 
     beforeAll(async () => {
       started = await (foreign[name] as (typeof foreign)[string])();
-      other = await connect(started.url);
+      // The server before may have had its port.
+      other = await connect(started.url, { card: { cache: false } });
     }, 300_000);
 
     afterAll(async () => {

@@ -94,8 +94,10 @@ describe.each(Object.keys(servers))("an agent served with %s, for callers with a
     let stranger: A2AClient;
 
     beforeAll(async () => {
-      client = await connect(server.url, { bindings: [binding], credentials: apiKey(KEY) });
-      stranger = await connect(server.url, { bindings: [binding] });
+      // The server before may have had its port.
+      const card = { cache: false } as const;
+      client = await connect(server.url, { bindings: [binding], card, credentials: apiKey(KEY) });
+      stranger = await connect(server.url, { bindings: [binding], card });
     });
 
     afterAll(async () => {

@@ -128,7 +128,7 @@ describe.each(Object.keys(servers))("an agent served with %s", (name) => {
     let client: A2AClient;
 
     beforeAll(async () => {
-      client = await connect(server.url, { bindings: [binding] });
+      client = await connect(server.url, { bindings: [binding], card: { cache: false } });
       expect(client.interface.protocolVersion).toBe(version);
     });
 

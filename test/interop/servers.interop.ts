@@ -50,7 +50,7 @@ describe.each(Object.entries(all))("an agent served with %s", (name, { bindings,
     let client: A2AClient;
 
     beforeAll(async () => {
-      client = await connect(server.url, { bindings: [binding] });
+      client = await connect(server.url, { bindings: [binding], card: { cache: false } });
     });
 
     afterAll(() => client?.close());
