@@ -687,9 +687,10 @@ describe("drain()", () => {
       });
       const held = await bench.send("x");
       const { id } = held.accepted!.task;
+      const state = async (): Promise<TaskState | undefined> => (await bench.engine.get(scope, id)).task.status?.state;
+      await expect.poll(state).toBe(TaskState.WORKING);
       await bench.engine.drain(20);
-      const { task } = await bench.engine.get(scope, id);
-      expect(task.status?.state).toBe(recover === "fail" ? TaskState.FAILED : TaskState.WORKING);
+      expect(await state()).toBe(recover === "fail" ? TaskState.FAILED : TaskState.WORKING);
       const head = await bench.store.head({ taskId: id });
       expect(head?.lease?.holder).toBe(recover === "fail" ? undefined : NO_HOLDER);
     }

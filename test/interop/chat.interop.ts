@@ -128,7 +128,7 @@ describe("chat in a terminal", { timeout: 120_000 }, () => {
     terminal = new Terminal(command('"ask"'));
     await terminal.shows("Which city?");
     terminal.enter("Rome");
-    await terminal.shows("You said Rome.");
+    await terminal.shows(/You said Rome\.\n+> *$/);
     terminal.enter("/task");
     await terminal.shows("State: COMPLETED");
     const context = /Context ID: (\S+)/.exec(terminal.screen)?.[1];
