@@ -19,7 +19,7 @@ export interface CloseOptions {
   readonly graceMs?: number;
 }
 
-/** What a mounted instance and a server with ports of its own have in common. */
+/** Members that mounted instances share with servers that have their own ports. */
 export interface RunningAgents {
   /** Push notifications that were given up, and deliveries of this process; undefined without the option `push`. */
   readonly push: PushControl | undefined;

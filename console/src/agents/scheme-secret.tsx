@@ -6,7 +6,7 @@ import { Button, css as ui } from "../ui/parts.js";
 import { type Field, FieldsForm } from "./fields-form.js";
 import { logins, type SchemeLogin } from "./logins.js";
 
-/** A security scheme of a card, and what was given for it. */
+/** A security scheme of a card, and the credential that the user entered for it. */
 export interface SchemeProps {
   readonly agent: string;
   /** Its name in the card. */
@@ -15,7 +15,7 @@ export interface SchemeProps {
   readonly login: SchemeLogin | undefined;
 }
 
-/** Keeps or forgets what was given for one scheme. */
+/** Keeps or forgets the credential of one scheme. */
 export function keepScheme(agent: string, name: string, given: SchemeLogin | undefined): void {
   const login = logins.get(agent);
   const { [name]: _before, ...others } = login.schemes;

@@ -23,7 +23,7 @@ export function remark({ stderr }: Io, text: string): void {
 
 /**
  * Asks on a terminal before something is lost.
- * @throws CommandError if the answer is no, or without a terminal
+ * @throws CommandError if the operator declines, or without a terminal to ask at
  */
 export async function confirm(io: Io, what: string, { yes }: { readonly yes: boolean }): Promise<void> {
   if (yes) return;

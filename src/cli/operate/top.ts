@@ -119,7 +119,7 @@ interface View {
   readonly now: Sample;
   /** The sample before, of which rates are computed. */
   readonly before?: Sample | undefined;
-  /** Why there is no newer sample. */
+  /** Reason for which the last sample failed. */
   readonly fault?: string | undefined;
   /** Lines of the terminal. Default: any number. */
   readonly rows?: number;
