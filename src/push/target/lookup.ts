@@ -1,5 +1,5 @@
 import { promises as dns, type LookupAddress } from "node:dns";
-import { bounded } from "../../core/async.js";
+import { bounded, Semaphore } from "../../core/async.js";
 import { membersOf } from "../../core/members.js";
 import type { TargetLookup } from "../options.js";
 
@@ -59,8 +59,7 @@ export class Lookups {
   /** True if the look-up is a user's function, which may never answer. */
   readonly #isOwn: boolean;
   readonly #pending = new Map<string, Promise<readonly LookupAddress[]>>();
-  readonly #waiting: (() => void)[] = [];
-  #running = 0;
+  readonly #slots = new Semaphore(MAX_LOOKUPS);
 
   constructor(lookup: TargetLookup | "dns" | undefined) {
     this.#lookup = lookup === "dns" ? dnsLookup() : (lookup ?? systemLookup);
@@ -79,7 +78,8 @@ export class Lookups {
   }
 
   #begin(host: string): Promise<readonly LookupAddress[]> {
-    if (this.#waiting.length >= MAX_WAITING) throw new LookupError("EAI_AGAIN", "too many names are being looked up");
+    const isFull = this.#pending.size >= MAX_LOOKUPS + MAX_WAITING;
+    if (isFull) throw new LookupError("EAI_AGAIN", "too many names are being looked up");
     const lookup = this.#inTurn(host).finally(() => this.#pending.delete(host));
     this.#pending.set(host, lookup);
     // Its callers may have timed out.
@@ -89,17 +89,14 @@ export class Lookups {
 
   async #inTurn(host: string): Promise<readonly LookupAddress[]> {
     const end = performance.now() + pushLookup.timeoutMs;
-    if (this.#running < MAX_LOOKUPS) this.#running++;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    const turn = this.#slots.acquire(1);
+    if (turn !== undefined) await turn;
     try {
       // Its callers have timed out.
       if (performance.now() >= end) throw this.#late();
       return await this.#ask(host);
     } finally {
-      // Passes the slot to the next one.
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#running--;
-      else next();
+      this.#slots.release(1);
     }
   }
 
