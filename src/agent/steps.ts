@@ -1,5 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { bounded, pause } from "../core/async.js";
+import { backoffMs } from "../core/backoff.js";
 import { utf8LengthOf } from "../core/bytes.js";
 import { share } from "../core/cancellation.js";
 import { described } from "../core/describe.js";
@@ -224,7 +225,7 @@ export class TurnSteps {
   async #failed(
     step: RunningStep,
     { attempts, started, error }: { readonly attempts: number; readonly started: number; readonly error: unknown },
-    { retries = 0, backoffMs = DEFAULT_BACKOFF_MS }: StepOptions,
+    { retries = 0, backoffMs: firstMs = DEFAULT_BACKOFF_MS }: StepOptions,
   ): Promise<void> {
     const { aborter } = this.#turn;
     if (aborter.reason !== undefined) throw aborter.reason;
@@ -236,7 +237,7 @@ export class TurnSteps {
       throw errorOf(step.name, failure, { cause: error });
     }
     share(aborter.signal);
-    await pause(Math.min(backoffMs * 2 ** (attempts - 1), MAX_BACKOFF_MS), aborter.signal);
+    await pause(backoffMs(attempts, { firstMs, maxMs: MAX_BACKOFF_MS, jitter: 0 }), aborter.signal);
   }
 
   /** Checks that the result can be stored, before the work begins. */

@@ -1,6 +1,7 @@
 import type { OutgoingCalls } from "../agent/delegation.js";
 import type { AgentRegistration } from "../card/agents.js";
 import { within } from "../core/async.js";
+import { yieldToEventLoop } from "../core/event-loop.js";
 import { newId } from "../core/ids.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
@@ -223,7 +224,7 @@ export class Engine {
     this.#wakeAll();
     await this.#maintenance.stop();
     // Direct calls are registered one event-loop tick after they begin.
-    await new Promise((resolve) => setImmediate(resolve));
+    await yieldToEventLoop();
     // Queued executions are left to the next process.
     this.#executions.slots.stop();
     const all = this.#executions.values();

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type StreamResponse, StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { StepOrderError } from "../agent/errors.js";
+import { pause } from "../core/async.js";
 import { type Logger, silentLogger } from "../core/log.js";
 import { memoryStore } from "../store/memory/index.js";
 import { NO_HOLDER, type TaskStore } from "../store/task-store.js";
@@ -120,7 +121,7 @@ function eventsOf(entries: readonly LogEntry[]): StreamResponse[] {
 }
 
 async function ended(store: TaskStore, taskId: string): Promise<void> {
-  while ((await store.head({ taskId }))?.lease != null) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  while ((await store.head({ taskId }))?.lease != null) await pause(LOOK_MS, undefined);
 }
 
 /** A logger that notes the errors of steps, which clients of the agent do not see. */

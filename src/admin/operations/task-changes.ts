@@ -4,6 +4,7 @@ import {
   type FollowTasksResponse,
   FollowTasksResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
+import { boundedCall, pause } from "../../core/async.js";
 import type { Cancellation } from "../../core/cancellation.js";
 import { A2AError } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
@@ -93,8 +94,8 @@ class Changes {
 
   /** Waits for a change, at most `LOOK_MS`, and after a change `COALESCE_MS` longer for further ones. */
   async next(): Promise<void> {
-    if (this.#ids.size === 0) await this.#sleep(LOOK_MS);
-    if (this.#ids.size > 0) await new Promise((resolve) => setTimeout(resolve, COALESCE_MS));
+    if (this.#ids.size === 0) await this.#sleep();
+    if (this.#ids.size > 0) await pause(COALESCE_MS, undefined);
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#isFull) {
       throw new A2AError(
@@ -110,14 +111,11 @@ class Changes {
     return ids;
   }
 
-  #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#wake = () => {
-        clearTimeout(timer);
-        this.#wake = () => {};
-        resolve();
-      };
+  #sleep(): Promise<void> {
+    return boundedCall((resolve) => {
+      const timer = setTimeout(resolve, LOOK_MS);
+      this.#wake = resolve;
+      return () => clearTimeout(timer);
     });
   }
 }
@@ -156,7 +154,7 @@ export class ChangePoll {
   async #repeat(): Promise<void> {
     this.#isRepeated = true;
     while (this.#streams.size > 0) {
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      await pause(POLL_MS, undefined);
       if (this.#streams.size === 0) break;
       try {
         await this.#poll();

@@ -1,6 +1,7 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import type { Cancellation } from "../../core/cancellation.js";
+import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { logFacts } from "../../core/log-facts.js";
@@ -117,7 +118,7 @@ export class MessageSink implements StreamSink {
   /** Waits until more may be written. A stalled reader is disconnected, as if the client had left. */
   #waitForDrain(): Promise<void> {
     this.flush();
-    return this.#writer.isBlocked ? this.#writer.waitForDrain() : new Promise((resolve) => setImmediate(resolve));
+    return this.#writer.isBlocked ? this.#writer.waitForDrain() : yieldToEventLoop();
   }
 
   async #large(message: Message): Promise<void> {
