@@ -4,6 +4,7 @@ import { type Message, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Turn } from "../agent/agent.js";
 import { AgentError } from "../agent/errors.js";
 import { type AgentEvent, working } from "../agent/event.js";
+import { Waiters } from "../core/waiters.js";
 import { textOf } from "../task/plain.js";
 import { GrowingText } from "./growing-text.js";
 import { generate, type ModelResponse } from "./model-call.js";
@@ -220,14 +221,13 @@ async function valueFor<T>(turn: Turn, value: PerTurn<T>): Promise<T> {
  */
 class EventQueue {
   readonly #events: { readonly event: AgentEvent; readonly taken: () => void }[] = [];
-  /** Ends the wait for the next event. */
-  #wake: () => void = () => {};
+  readonly #reader = new Waiters();
 
   /** Resolves when the event is accepted. Never rejects; does not resolve if the event ends the turn. */
   emit(event: AgentEvent): Promise<void> {
     return new Promise((taken) => {
       this.#events.push({ event, taken });
-      this.#wake();
+      this.#reader.release();
     });
   }
 
@@ -236,7 +236,7 @@ class EventQueue {
     let isDone = false;
     const done = (): void => {
       isDone = true;
-      this.#wake();
+      this.#reader.release();
     };
     work.then(done, done);
     for (;;) {
@@ -245,11 +245,7 @@ class EventQueue {
         yield next.event;
         next.taken();
       } else if (isDone) return work;
-      else {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-      }
+      else await this.#reader.wait();
     }
   }
 }

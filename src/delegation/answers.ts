@@ -1,4 +1,5 @@
 import type { RelayCheckpoint, RelayedEvent } from "../agent/delegation.js";
+import { Waiters } from "../core/waiters.js";
 import { isInterrupted } from "../task/state.js";
 import type { RelayPlace } from "./relayed.js";
 
@@ -29,14 +30,12 @@ export class Answers {
 
   /** Registers an answer in flight. The returned function reports that it has arrived or failed. */
   sending(): () => void {
-    let arrived = (): void => {};
-    const sent = new Promise<void>((resolve) => {
-      arrived = resolve;
-    });
+    const arrival = new Waiters();
+    const sent = arrival.wait();
     this.#open.add(sent);
     return () => {
       this.#open.delete(sent);
-      arrived();
+      arrival.release();
     };
   }
 

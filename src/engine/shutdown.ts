@@ -1,5 +1,6 @@
 import { A2AError } from "../core/error.js";
 import { TransientSet } from "../core/maps.js";
+import { Waiters } from "../core/waiters.js";
 
 /** Progress of an engine's shutdown. */
 export class Shutdown {
@@ -47,7 +48,7 @@ export interface DirectCall {
 /** Open calls that wait for a direct reply, for the deciding first event, or for `accept`. Shutdown waits for them. */
 export class DirectCalls {
   readonly #open = new TransientSet<DirectCall>();
-  #whenNone: (() => void) | undefined;
+  readonly #closing = new Waiters();
 
   begin(call: DirectCall): void {
     this.#open.add(call);
@@ -55,15 +56,12 @@ export class DirectCalls {
 
   /** Does nothing for a call that did not begin. */
   end(call: DirectCall): void {
-    if (this.#open.delete(call) && this.#open.size === 0) this.#whenNone?.();
+    if (this.#open.delete(call) && this.#open.size === 0) this.#closing.release();
   }
 
   /** Resolves when no call is open. Called only by shutdown, after new calls are rejected. */
   none(): Promise<void> {
-    if (this.#open.size === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#whenNone = resolve;
-    });
+    return this.#open.size === 0 ? Promise.resolve() : this.#closing.wait();
   }
 
   stop(): void {

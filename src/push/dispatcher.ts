@@ -5,6 +5,7 @@ import { textOfThrown } from "../core/error.js";
 import { withinHeap } from "../core/limits.js";
 import { logFacts } from "../core/log-facts.js";
 import { TransientMap } from "../core/maps.js";
+import { Waiters } from "../core/waiters.js";
 import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey } from "../store/task-store.js";
 import { type Attempt, AttemptRing } from "./attempt-history.js";
@@ -65,7 +66,7 @@ export class Dispatcher {
   /** The claims of this process by name, until their outcome is stored. */
   readonly #claimed = new TransientMap<Delivery>();
   #working = 0;
-  #idle: () => void = () => {};
+  readonly #idle = new Waiters();
   #crowdTimer: NodeJS.Timeout | undefined;
   #started = false;
 
@@ -181,10 +182,8 @@ export class Dispatcher {
   async drain(graceMs: number): Promise<void> {
     this.#stop();
     for (const { waiting } of this.#hosts.all()) for (const delivery of waiting.splice(0)) this.#putOff(delivery, 0);
-    const done = new Promise<void>((resolve) => {
-      this.#idle = resolve;
-      this.#noteEnd();
-    });
+    const done = this.#idle.wait();
+    this.#noteEnd();
     await within(graceMs, done);
     await this.#options.poster.close();
     await within(CUT_OFF_MS, done);
@@ -386,7 +385,8 @@ export class Dispatcher {
   }
 
   #noteEnd(): void {
-    if (this.#shutdown.signal.aborted && this.#claimed.size === 0 && this.#completions.pending === 0) this.#idle();
+    if (this.#shutdown.signal.aborted && this.#claimed.size === 0 && this.#completions.pending === 0)
+      this.#idle.release();
   }
 
   readonly #noteTrouble = (error: unknown): void => {

@@ -1,6 +1,7 @@
 import { pause, within } from "../core/async.js";
 import { A2AError, invalid } from "../core/error.js";
 import type { LogCause } from "../core/log-facts.js";
+import { Waiters } from "../core/waiters.js";
 import type { PushConfigKey, StoredPushConfig, TaskHead } from "../store/task-store.js";
 import { countsAsGeneration } from "../task/entry.js";
 import { viewOf } from "../task/shared-view.js";
@@ -190,14 +191,11 @@ export class OperatorSends<T> {
   /** Waits for a free slot of a host. @throws A2AError UNAVAILABLE */
   async #admitted(host: Host<unknown>, owner: string): Promise<void> {
     if (host.enter(performance.now(), this.#own.probes.hasCapacity(owner))) return;
-    let admit: () => void = () => {};
-    const admitted = new Promise<void>((resolve) => {
-      admit = resolve;
-    });
-    const waiter: Waiter = { owner, isAdmitted: false, admit };
+    const admission = new Waiters();
+    const waiter: Waiter = { owner, isAdmitted: false, admit: () => admission.release() };
     const waiting = this.#waiting.get(host.key) ?? new Set();
     this.#waiting.set(host.key, waiting.add(waiter));
-    await within(WAIT_MS, admitted);
+    await within(WAIT_MS, admission.wait());
     waiting.delete(waiter);
     if (waiting.size === 0) this.#waiting.delete(host.key);
     if (!waiter.isAdmitted) {

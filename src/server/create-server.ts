@@ -7,6 +7,7 @@ import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
 import { ConfigurationError } from "../card/faults.js";
 import { background, within } from "../core/async.js";
 import type { Peer } from "../core/call.js";
+import { Waiters } from "../core/waiters.js";
 import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import { type Listener, listen } from "../http/node/listen.js";
@@ -106,8 +107,8 @@ export async function openServer(settings: Settings): Promise<Server> {
     console: console?.binding,
   });
   const { limits, logger, host, tls, sockets, reusePort } = settings;
-  const opened = deferred();
-  const handler = after(opened.promise, components);
+  const start = new Waiters();
+  const handler = after(start.wait(), components);
   const connections = new Connections(settings);
   const listener = await listen({
     host,
@@ -144,7 +145,7 @@ export async function openServer(settings: Settings): Promise<Server> {
     await Promise.allSettled(closing);
     throw error;
   }
-  opened.resolve();
+  start.release();
   loadLater(settings.versions, components.lifecycle);
   const ports = { host: listener.host, port: listener.port, grpcPort: grpc?.port, admin: admin?.url };
   logger.info(ports, "the server is ready");
@@ -259,14 +260,6 @@ function after(opened: Promise<void>, { handler, lifecycle }: NodeComponents): N
     if (now) handler(request, response);
     else void opened.then(() => handler(request, response));
   };
-}
-
-function deferred(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => {};
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }
 
 function serverOf(settings: Settings, components: NodeComponents, ports: OpenPorts): Server {
