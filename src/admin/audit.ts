@@ -1,8 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { type Audit, type AuditFacts, silentAudit } from "../audit/audit.js";
 import type { Call } from "../core/call.js";
-import type { Logger } from "../core/log.js";
-import { logFacts } from "../core/log-facts.js";
+import { type Logger, logFacts } from "../core/log.js";
 import { membersOf } from "../core/members.js";
 import type { Operator } from "./methods.js";
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
 import { type A2AService, type AgentCard, type Message, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { LogCause } from "../core/log-facts.js";
+import type { LogCause } from "../core/log.js";
 import type { Answer, Update } from "../task/answer.js";
 import type { MessageInput } from "../task/message-input.js";
 import type { ReadableMessage, ReadableTask } from "../task/plain.js";

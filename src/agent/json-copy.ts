@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { described } from "../core/describe.js";
 import { membersOf } from "../core/members.js";
+import { described } from "../core/options.js";
 import { setOwn } from "../wire/json-value.js";
 
 /** Levels of a value that is kept as JSON; a value that contains itself has more. */

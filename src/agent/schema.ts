@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { described } from "../core/describe.js";
 import type { Violation } from "../core/error.js";
 import { membersOf } from "../core/members.js";
+import { described } from "../core/options.js";
 import { isJsonObject } from "../wire/json-struct.js";
 
 /**

@@ -1,6 +1,6 @@
 import { pause } from "../core/async.js";
-import { described } from "../core/describe.js";
 import { membersOf } from "../core/members.js";
+import { described } from "../core/options.js";
 import { type AgentEvent, artifact, type Content, working } from "./event.js";
 import { type Piece, piecesOf, type ToolCall } from "./model-pieces.js";
 

@@ -4,7 +4,7 @@ import { type Message, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Turn } from "../agent/agent.js";
 import { AgentError } from "../agent/errors.js";
 import { type AgentEvent, working } from "../agent/event.js";
-import { Waiters } from "../core/waiters.js";
+import { Waiters } from "../core/async.js";
 import { textOf } from "../task/plain.js";
 import { GrowingText } from "./growing-text.js";
 import { generate, type ModelResponse } from "./model-call.js";

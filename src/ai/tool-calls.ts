@@ -2,8 +2,8 @@ import type { ModelMessage, ToolCallPart, ToolResultPart, ToolSet } from "ai";
 import type { Turn } from "../agent/agent.js";
 import { AgentError, StepError } from "../agent/errors.js";
 import { type AgentEvent, artifact, isEvent } from "../agent/event.js";
+import { Waiters } from "../core/async.js";
 import { isRecord } from "../core/members.js";
-import { Waiters } from "../core/waiters.js";
 import { isInterrupted } from "../task/state.js";
 import { splitFiles } from "./result-files.js";
 

@@ -1,10 +1,9 @@
 import { type Audit, forAudit, silentAudit } from "../audit/audit.js";
 import type { Call } from "../core/call.js";
 import { anonymous, type Caller, type CallerInput } from "../core/caller.js";
-import { defined } from "../core/defined.js";
 import { A2AError } from "../core/error.js";
-import { logFacts } from "../core/log-facts.js";
-import { membersOf } from "../core/members.js";
+import { logFacts } from "../core/log.js";
+import { defined, membersOf } from "../core/members.js";
 import { ChecksUnderWay } from "./checks-under-way.js";
 import {
   challengeText,

@@ -16,9 +16,8 @@ import {
   AgentExtensionSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { AgentCardInput } from "../agent/agent.js";
-import { unknownNames } from "../core/describe.js";
-import { textOfThrown } from "../core/error.js";
-import { membersOf } from "../core/members.js";
+import { membersOf, messageIn } from "../core/members.js";
+import { unknownNames } from "../core/options.js";
 import { ConfigurationError } from "./faults.js";
 import { missingFields } from "./required.js";
 import { valueFaults } from "./rules.js";
@@ -63,7 +62,7 @@ export function checkCard(input: AgentCardInput, wired: ServerCapabilities): Che
     toBinary(AgentCardSchema, card);
   } catch (error) {
     // Only possible without a type checker, such as a number as a name or a string as a list.
-    const why = textOfThrown(error);
+    const why = messageIn(error);
     return { card: create(AgentCardSchema), faults: [`the card has not the form of an AgentCard (${why})`] };
   }
   if (card.defaultInputModes.length === 0) card.defaultInputModes = ["text/plain"];

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { unknownNames } from "../core/describe.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { membersOf, messageIn } from "../core/members.js";
+import { unknownNames } from "../core/options.js";
 import { yesNo } from "../server/option-kinds.js";
 import { defaultOptions, limitTable, type OptionRow, optionTable } from "../server/option-table.js";
 import type { UncheckedOptions } from "../server/options.js";

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
-import { defined } from "../core/defined.js";
-import { messageIn } from "../core/members.js";
+import { defined, messageIn } from "../core/members.js";
 import { given } from "../core/options.js";
 import type { PushEventKind, PushOptions, PushSigningOptions, TargetTls } from "../push/options.js";
 import { readKeyFile } from "./card-key-files.js";

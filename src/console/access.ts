@@ -5,7 +5,7 @@ import { httpBearerScheme } from "../auth/http-bearer.js";
 import type { SecurityScheme } from "../auth/scheme.js";
 import { Call } from "../core/call.js";
 import { A2AError, toA2AError } from "../core/error.js";
-import { requestFacts } from "../core/log-facts.js";
+import { requestFacts } from "../core/log.js";
 import type { HttpRequest } from "../http/request.js";
 import { type HttpResponse, isSource } from "../http/response.js";
 import type { LinkToken } from "./link-token.js";

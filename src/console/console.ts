@@ -1,8 +1,7 @@
 import type { Operator } from "../admin/methods.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
-import type { Logger } from "../core/log.js";
-import { requestFacts } from "../core/log-facts.js";
+import { type Logger, requestFacts } from "../core/log.js";
 import { membersOf } from "../core/members.js";
 import { RELEASE } from "../core/release.js";
 import { Arrivals } from "../http/arrivals.js";

@@ -1,4 +1,4 @@
-import { defined } from "./defined.js";
+import { defined } from "./members.js";
 
 /**
  * Fast operations on bytes and text. They use Node's Buffer if the runtime has it, which is several times as fast for

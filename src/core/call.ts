@@ -2,7 +2,7 @@ import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { anonymous, type Caller } from "./caller.js";
 import { type Cancellation, cancellationOf } from "./cancellation.js";
 import type { A2AError } from "./error.js";
-import { REQUEST_ID_HEADER, requestIdOf } from "./request-id.js";
+import { REQUEST_ID_HEADER, requestIdOf } from "./ids.js";
 
 /** The connection that a call came from. */
 export interface Peer {

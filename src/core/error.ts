@@ -153,13 +153,13 @@ export interface Violation {
 /** Optional details of an error. */
 export interface A2AErrorOptions {
   /** Facts for the client, strings only. Never secrets, and never the existence of another owner's resource. */
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** Every violation of a validation error, as `google.rpc.BadRequest`. */
-  readonly violations?: readonly Violation[];
+  readonly violations?: readonly Violation[] | undefined;
   /** Suggested delay before a retry, in milliseconds, sent as `google.rpc.RetryInfo`. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
   /** Headers of the response, such as `WWW-Authenticate`. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Headers | Readonly<Record<string, string>> | undefined;
   /** The real cause, for the log alone: it never leaves the process. */
   readonly cause?: unknown;
 }
@@ -299,10 +299,33 @@ export function toA2AError(thrown: unknown): A2AError {
 
 /** Converts an error of another copy, which may have another version. Its reason may be unknown here. */
 function adopted(error: A2AError): A2AError | undefined {
-  const { reason, message, metadata, violations, retryAfterMs, headers, cause = error } = error;
+  const { reason, message, cause = error } = error;
   if (typeof message !== "string" || !Object.hasOwn(reasons, reason)) return undefined;
-  const options = { metadata, violations, headers: Object.fromEntries(headers), cause };
-  return new A2AError(reason, message, retryAfterMs === undefined ? options : { ...options, retryAfterMs });
+  return restated(error, { cause });
+}
+
+/** Parts of an error that differ from those of another one. */
+interface Restatement {
+  readonly reason?: Reason;
+  readonly message?: string;
+  /** Facts beside those that the error has. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly violations?: readonly Violation[];
+  /** Default: the error's own cause. */
+  readonly cause?: unknown;
+}
+
+/** Returns a copy of an error with some parts changed. */
+export function restated(error: A2AError, changes: Restatement): A2AError {
+  const {
+    reason = error.reason,
+    message = error.message,
+    violations = error.violations,
+    cause = error.cause,
+  } = changes;
+  const { retryAfterMs, headers } = error;
+  const metadata = { ...error.metadata, ...changes.metadata };
+  return new A2AError(reason, message, { metadata, violations, retryAfterMs, headers, cause });
 }
 
 /** Converts a ConnectError. It is recognized by its shape, because libraries bring their own copy of the class. */
@@ -320,9 +343,4 @@ function translated(thrown: unknown): A2AError | undefined {
  */
 export function limitReached(limit: keyof Limits | FixedLimit, message: string, retryAfterMs = 1_000): A2AError {
   return new A2AError("TOO_MANY_REQUESTS", message, { metadata: { limit }, retryAfterMs });
-}
-
-/** Text of anything that was thrown, for people. */
-export function textOfThrown(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -1,5 +1,5 @@
 import { allocate, hexOf } from "./bytes.js";
-import { defined } from "./defined.js";
+import { defined } from "./members.js";
 
 let lastMs = -1;
 let prefix = "";
@@ -57,11 +57,11 @@ export function newId(): string {
   return `${prefix}${numbers[count]}-${stock.slice(from, from + 4)}-${stock.slice(from + 4, at)}`;
 }
 
-const form = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+const newIdForm = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 /** True if a text has the form of the ids of `newId`. Those of tests may have any. */
 export function isNewId(text: string): boolean {
-  return form.test(text) || source !== undefined;
+  return newIdForm.test(text) || source !== undefined;
 }
 
 /** Created on first use, because some runtimes have no random numbers while modules are loaded. */
@@ -76,4 +76,31 @@ export function newRequestId(): string {
   if (requests === 0) process = newId().slice("xxxxxxxx-xxxx-7xxx-".length);
   requests += 1;
   return `${process}-${requests.toString(36)}`;
+}
+
+/** Header, or metadata, of the request id in requests and in answers. */
+export const REQUEST_ID_HEADER = "x-request-id";
+
+/** A request id that is safe in log lines and headers: visible ASCII, at most 128 characters. */
+const requestIdForm = /^[\x21-\x7e]{1,128}$/;
+
+/**
+ * Returns the client's request id if it is valid, and a new one otherwise. Repeated headers are joined by a comma and a
+ * space, so they are not valid.
+ */
+export function requestIdOf(header: string | undefined): string {
+  return header !== undefined && requestIdForm.test(header) ? header : newRequestId();
+}
+
+/** W3C Trace Context, version 00 and later. */
+const traceParentForm = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;
+
+/** Tells whether a text is a `traceparent`, of any version. */
+export function isTraceParent(text: string): boolean {
+  return traceParentForm.test(text);
+}
+
+/** Returns the trace id of a valid `traceparent` (W3C Trace Context, 3.2). */
+export function traceIdOf(traceParent: string): string {
+  return traceParent.slice(3, 35);
 }

@@ -1,4 +1,4 @@
-import { defined } from "./defined.js";
+import { defined } from "./members.js";
 
 /**
  * Collections for short-lived members, such as calls. A Set or Map of JavaScript creates a new table whenever deleted

@@ -13,3 +13,9 @@ export function messageIn(thrown: unknown): string {
   const { message } = membersOf(thrown);
   return typeof message === "string" ? message : String(thrown);
 }
+
+/** Returns a value that the caller knows to exist, such as an element below the length of its array. */
+export function defined<T>(value: T | undefined): T {
+  if (value === undefined) throw new TypeError("a value is missing");
+  return value;
+}

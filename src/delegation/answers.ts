@@ -1,5 +1,5 @@
 import type { RelayCheckpoint, RelayedEvent } from "../agent/delegation.js";
-import { Waiters } from "../core/waiters.js";
+import { Waiters } from "../core/async.js";
 import { isInterrupted } from "../task/state.js";
 import type { RelayPlace } from "./relayed.js";
 

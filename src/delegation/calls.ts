@@ -18,7 +18,7 @@ import { MAX_NAME, storedName } from "../agent/stored-name.js";
 import { classOf } from "../agent/turn-span.js";
 import { completionReason } from "../core/cancellation.js";
 import { lazyImport } from "../core/lazy.js";
-import { CauseLogger } from "../core/log-facts.js";
+import { CauseLogger } from "../core/log.js";
 import { anything, aText, expects, listOf, type OptionChecks, oneOf, optionFaults, typeName } from "../core/options.js";
 import { a2a, parley, spanNames } from "../telemetry/names.js";
 import { iteratedIn, type TracedSpan } from "../telemetry/tracer.js";

@@ -1,6 +1,6 @@
+import { Waiters } from "../core/async.js";
 import { A2AError } from "../core/error.js";
 import { TransientSet } from "../core/maps.js";
-import { Waiters } from "../core/waiters.js";
 
 /** Progress of an engine's shutdown. */
 export class Shutdown {

@@ -1,6 +1,6 @@
 import { LazyAbortController } from "../core/cancellation.js";
-import { defined } from "../core/defined.js";
-import { REQUEST_ID_HEADER, requestIdOf } from "../core/request-id.js";
+import { REQUEST_ID_HEADER, requestIdOf } from "../core/ids.js";
+import { defined } from "../core/members.js";
 import type { RequestTarget } from "./request.js";
 
 /** The target of a request that has not been dispatched yet. */

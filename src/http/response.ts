@@ -1,5 +1,5 @@
 import type { A2AError, Reason, StatusName } from "../core/error.js";
-import { REQUEST_ID_HEADER } from "../core/request-id.js";
+import { REQUEST_ID_HEADER } from "../core/ids.js";
 import type { HttpRequest } from "./request.js";
 
 /** Header names and values; the last of several values for a name applies. */

@@ -1,5 +1,5 @@
 import { base64Of, concat, utf8Of } from "../core/bytes.js";
-import { defined } from "../core/defined.js";
+import { defined } from "../core/members.js";
 
 /** Bytes in memory that is not shared, as WebCrypto requires. */
 export type Bytes = Uint8Array<ArrayBuffer>;

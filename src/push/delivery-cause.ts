@@ -1,5 +1,5 @@
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import type { LogCause } from "../core/log-facts.js";
+import type { LogCause } from "../core/log.js";
 import { storedEntry } from "../engine/log/fold-stored.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, TaskStore } from "../store/task-store.js";

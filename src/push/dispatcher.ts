@@ -1,11 +1,10 @@
 import { silentAudit } from "../audit/audit.js";
-import { background, Semaphore, within } from "../core/async.js";
+import { background, Semaphore, Waiters, within } from "../core/async.js";
 import { share } from "../core/cancellation.js";
-import { textOfThrown } from "../core/error.js";
 import { withinHeap } from "../core/limits.js";
-import { logFacts } from "../core/log-facts.js";
+import { logFacts } from "../core/log.js";
 import { TransientMap } from "../core/maps.js";
-import { Waiters } from "../core/waiters.js";
+import { messageIn } from "../core/members.js";
 import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey } from "../store/task-store.js";
 import { type Attempt, AttemptRing } from "./attempt-history.js";
@@ -255,7 +254,7 @@ export class Dispatcher {
       const outcome: DeliveryOutcome =
         error instanceof MissingKeyError
           ? { kind: "later", at: this.#clock.now() + UNREADABLE_MS }
-          : failed(claimed, { failure: textOfThrown(error) }, this.#judgement());
+          : failed(claimed, { failure: messageIn(error) }, this.#judgement());
       const { taskId, configId, claim, position } = claimed;
       const cause = new DeliveryCause(this.#parts, claimed, this.#parts.wanted);
       void this.#settle({ key: { taskId, configId }, claim, position, cause }, outcome);

@@ -1,6 +1,6 @@
 import type { Audit } from "../audit/audit.js";
 import { A2AError } from "../core/error.js";
-import { type LogCause, logFacts } from "../core/log-facts.js";
+import { type LogCause, logFacts } from "../core/log.js";
 import type { PushConfigKey, RedriveDeliveries, TaskStore } from "../store/task-store.js";
 import type { Attempt } from "./attempt-history.js";
 import type { Dispatcher } from "./dispatcher.js";

@@ -1,7 +1,6 @@
-import { pause, within } from "../core/async.js";
+import { pause, Waiters, within } from "../core/async.js";
 import { A2AError, invalid } from "../core/error.js";
-import type { LogCause } from "../core/log-facts.js";
-import { Waiters } from "../core/waiters.js";
+import type { LogCause } from "../core/log.js";
 import type { PushConfigKey, StoredPushConfig, TaskHead } from "../store/task-store.js";
 import { countsAsGeneration } from "../task/entry.js";
 import { viewOf } from "../task/shared-view.js";

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { operatorAudit } from "../admin/audit.js";
 import { adminLimitsOf } from "../admin/limits.js";
 import { ConfigurationError } from "../card/faults.js";
-import { defined } from "../core/defined.js";
+import { defined } from "../core/members.js";
 import { Connections } from "../http/node/connections.js";
 import { type Listener, listen } from "../http/node/listen.js";
 import { type AdminComponents, composeAdmin } from "./admin.js";

@@ -8,7 +8,7 @@ import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
 import { createRestBinding } from "../binding/rest/binding.js";
 import { belowTenants, optionsBelowTenants, type TenantRoutes } from "../binding/tenant-routes.js";
 import type { CardSigner } from "../card/signing/kept-signatures.js";
-import { requestFacts } from "../core/log-facts.js";
+import { requestFacts } from "../core/log.js";
 import type { ConnectRemote } from "../delegation/remotes.js";
 import { createCors } from "../http/cors.js";
 import type { Dispatch, StaticRoute } from "../http/dispatch.js";

@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 import proxyAddr from "proxy-addr";
-import { described, firstFaults } from "../core/describe.js";
 import { membersOf, messageIn } from "../core/members.js";
 import { parseUrl, withoutSecrets } from "../core/net.js";
 import * as check from "../core/options.js";
+import { described, firstFaults } from "../core/options.js";
 import type { RemoteAgentOptions } from "../delegation/options.js";
 import { isHost } from "../http/forwarded.js";
 import { pushFaults } from "../push/option-checks.js";

@@ -1,6 +1,6 @@
 import type { HttpBinding } from "../binding/binding.js";
 import { consolePath } from "../console/path.js";
-import { defined } from "../core/defined.js";
+import { defined } from "../core/members.js";
 import { rejectionOf } from "../http/response.js";
 import type { NodeComponents } from "./compose-node.js";
 import type { ComposedConsole } from "./console.js";

@@ -1,5 +1,5 @@
 import { background } from "../core/async.js";
-import { type Rate, RateLimiter } from "../core/rate-limiter.js";
+import { type Rate, RateLimiter } from "./rate-limiter.js";
 import type { SignalMember, Topic } from "./signals.js";
 import { canHash, readUsage, sharedUsage, type UsageList, UsageNames, UsagePace, usageList, usageOf } from "./usage.js";
 

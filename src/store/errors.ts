@@ -1,3 +1,4 @@
+import { messageIn } from "../core/members.js";
 import { StoreError, type StoreErrorKind } from "./task-store.js";
 
 /** Converts any error of a database to a StoreError, with the original as its cause. */
@@ -8,7 +9,7 @@ export function storeErrorOf(
   kindOf: (code: string) => StoreErrorKind,
 ): StoreError {
   if (thrown instanceof StoreError) return thrown;
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const text = messageIn(thrown);
   const detail = code === "" ? text : `${text} (${code})`;
   return new StoreError(kindOf(code), `${doing}: ${detail}`, { cause: thrown });
 }

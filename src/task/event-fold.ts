@@ -10,7 +10,7 @@ import {
   type TaskStatus,
   type TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { defined } from "../core/defined.js";
+import { defined } from "../core/members.js";
 import { setOwn } from "../wire/json-value.js";
 import { RESUME_EXTENSION } from "../wire/service-params.js";
 import { addedSize, artifactSize, frameSize, memberSize, messageSize, objectSize, pieceSize } from "./size.js";

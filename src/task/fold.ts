@@ -1,7 +1,7 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Task, TaskSchema, TaskStatusSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { ConversationChanges, LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import { defined } from "../core/defined.js";
+import { defined } from "../core/members.js";
 import { countsAsGeneration, stateAfter } from "./entry.js";
 import { copyArtifact, EventFold } from "./event-fold.js";
 import { RelayCheckpoints } from "./relay-checkpoints.js";

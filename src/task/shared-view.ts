@@ -1,5 +1,5 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { defined } from "../core/defined.js";
+import { defined } from "../core/members.js";
 import { LARGE_BYTES, mark } from "../wire/marks.js";
 import { cacheForms } from "../wire/serialization-cache.js";
 import { type TaskFold, type View, viewTask } from "./fold.js";

@@ -3,7 +3,7 @@ import type { Value } from "@bufbuild/protobuf/wkt";
 import type { Artifact, Message, Part, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { utf8LengthOf } from "../core/bytes.js";
-import { defined } from "../core/defined.js";
+import { defined } from "../core/members.js";
 
 /**
  * Sizes of messages in their widest wire form, JSON in UTF-8, in bytes: upper bounds close to the actual size. They are

@@ -3,8 +3,8 @@ import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
 import { fromBase64 } from "../core/bytes.js";
-import { textOfThrown } from "../core/error.js";
 import { Slices } from "../core/event-loop.js";
+import { messageIn } from "../core/members.js";
 import { STORED_LEVELS } from "../core/nesting.js";
 import { countsAsGeneration, decodeEntry, stateAfter } from "./entry.js";
 import { TaskFold } from "./fold.js";
@@ -169,7 +169,7 @@ async function foldOf(entries: readonly LogEntry[]): Promise<TaskFold> {
     try {
       fold.apply(entry);
     } catch (cause) {
-      throw new TransferError(textOfThrown(cause), { cause });
+      throw new TransferError(messageIn(cause), { cause });
     }
   });
   return fold;

@@ -1,4 +1,4 @@
-import { isTraceParent } from "../core/trace-parent.js";
+import { isTraceParent } from "../core/ids.js";
 import type { SpanContext } from "./api.js";
 
 /** Visible ASCII and spaces, at most 512 characters, which the W3C asks to pass on. */

@@ -1,4 +1,4 @@
-import { A2AError } from "../core/error.js";
+import { A2AError, restated } from "../core/error.js";
 import { versionWithMethod, versionWithPath } from "./recognition.js";
 import type { Versions } from "./versions.js";
 
@@ -85,11 +85,6 @@ export function pathExplained(
 
 /** Returns the error with an additional sentence. */
 function withMore(error: A2AError, why: string, supportedVersions: string): A2AError {
-  const { reason, message, metadata, violations, headers, cause } = error;
-  return new A2AError(reason, `${message.replace(/[^.]$/, "$&.")} ${why}`, {
-    metadata: { ...metadata, supportedVersions },
-    violations,
-    headers: Object.fromEntries(headers),
-    cause,
-  });
+  const message = `${error.message.replace(/[^.]$/, "$&.")} ${why}`;
+  return restated(error, { message, metadata: { supportedVersions } });
 }

@@ -1,5 +1,4 @@
-import type { Logger } from "../core/log.js";
-import type { LogFacts } from "../core/log-facts.js";
+import type { LogFacts, Logger } from "../core/log.js";
 
 /** A call that failed because of the version that it names or uses. */
 export interface Mismatch {

@@ -1,5 +1,5 @@
 import { Gathered } from "../core/bytes.js";
-import { defined } from "../core/defined.js";
+import { defined } from "../core/members.js";
 import { PREFIX_BYTES } from "./binary-output.js";
 
 /** One message of gRPC, gRPC-Web or Connect's streams. */

@@ -8,8 +8,7 @@ import {
   type Value,
   ValueSchema,
 } from "@bufbuild/protobuf/wkt";
-import { defined } from "../core/defined.js";
-import { membersOf } from "../core/members.js";
+import { defined, membersOf } from "../core/members.js";
 
 /**
  * Conversions between JSON and `google.protobuf.Value`. The library's `create()`, `fromJson()` and `toJson()` look up

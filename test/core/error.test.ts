@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { A2AError, invalid, reasons, StatusCode, taskNotFound, toA2AError } from "../../src/core/error.js";
+import { A2AError, invalid, reasons, restated, StatusCode, taskNotFound, toA2AError } from "../../src/core/error.js";
 
 /** The same class once more, as an agent has it whose folder has a node_modules of its own. */
 // @ts-expect-error: the query, which makes it another module, is nothing that the compiler knows.
@@ -126,6 +126,20 @@ describe("toA2AError()", () => {
     // One of a later version may have reasons that are not known here.
     const later = Object.assign(new copy.A2AError("INTERNAL", "no"), { reason: "OF_TOMORROW" });
     expect(toA2AError(later).reason).toBe("INTERNAL");
+  });
+});
+
+describe("restated()", () => {
+  it("changes what is named, adds to the metadata and keeps the rest", () => {
+    const kept = { violations: [{ field: "a", description: "is odd" }], retryAfterMs: 5, cause: new Error("why") };
+    const error = new A2AError("UNAVAILABLE", "no", { ...kept, metadata: { a: "b" }, headers: { "x-a": "1" } });
+    const copy = restated(error, { reason: "INTERNAL", metadata: { c: "d" } });
+    expect(copy).toMatchObject({ ...kept, reason: "INTERNAL", message: "no", metadata: { a: "b", c: "d" } });
+    expect([...copy.headers]).toEqual([["x-a", "1"]]);
+    expect(restated(copy, { message: "yes", violations: [], cause: error })).toMatchObject({
+      ...{ reason: "INTERNAL", message: "yes", violations: [], cause: error, retryAfterMs: 5 },
+    });
+    expect(error.metadata).toEqual({ a: "b" });
   });
 });
 

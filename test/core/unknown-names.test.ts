@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nearest, unknownNames } from "../../src/core/describe.js";
+import { nearest, unknownNames } from "../../src/core/options.js";
 
 const known = ["description", "securitySchemes", "defaultInputModes", "retention", "port", "host"];
 

@@ -1,8 +1,8 @@
 import { create, type DescField, type DescMessage } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { A2AService, SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import * as sockets from "../../src/core/socket-failure.js";
-import * as webSockets from "../../src/core/socket-failure-web.js";
+import * as sockets from "../../src/outgoing/socket-failure.js";
+import * as webSockets from "../../src/outgoing/socket-failure-web.js";
 import * as reading from "../../src/wire/binary-reader.js";
 import * as webReading from "../../src/wire/binary-reader-web.js";
 import * as binary from "../../src/wire/binary-writer.js";

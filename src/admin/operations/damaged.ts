@@ -1,5 +1,5 @@
 import type { Call } from "../../core/call.js";
-import { logFacts } from "../../core/log-facts.js";
+import { logFacts } from "../../core/log.js";
 import { isDamaged } from "../../engine/log/outage.js";
 import type { AdminParts } from "../parts.js";
 

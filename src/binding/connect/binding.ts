@@ -13,11 +13,11 @@ import {
   type UniversalServerRequest,
 } from "@connectrpc/connect/protocol";
 import { Call } from "../../core/call.js";
-import { defined } from "../../core/defined.js";
 import { A2AError, toA2AError } from "../../core/error.js";
 import { lazy } from "../../core/lazy.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import { defined } from "../../core/members.js";
 import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import { weightOf } from "../../wire/marks.js";

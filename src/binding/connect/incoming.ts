@@ -1,9 +1,9 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol";
-import { defined } from "../../core/defined.js";
 import { type A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import { defined } from "../../core/members.js";
 import type { Arrivals, BufferBudget } from "../../http/arrivals.js";
 import { jsonBodyOf, requestValues, tooLarge, tooManyValues } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";

@@ -4,7 +4,7 @@ import { boundedCall } from "../../core/async.js";
 import { A2AError, StatusCode, type StatusName } from "../../core/error.js";
 import { defer } from "../../core/event-loop.js";
 import { lazy } from "../../core/lazy.js";
-import { requestFacts } from "../../core/log-facts.js";
+import { requestFacts } from "../../core/log.js";
 import { parseUrl } from "../../core/net.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";

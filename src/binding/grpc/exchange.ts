@@ -8,7 +8,7 @@ import {
 import type { CallStart, Peer } from "../../core/call.js";
 import { type Cancellation, LazyAbortController } from "../../core/cancellation.js";
 import type { A2AError } from "../../core/error.js";
-import { REQUEST_ID_HEADER, requestIdOf } from "../../core/request-id.js";
+import { REQUEST_ID_HEADER, requestIdOf } from "../../core/ids.js";
 import { allValues } from "../../http/exchange.js";
 import { cancellationReason } from "../deadline.js";
 import { type GrpcStatus, legalOf, statusOf, trailersOf } from "./error.js";

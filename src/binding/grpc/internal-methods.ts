@@ -1,8 +1,6 @@
-import type { DescMethod } from "@bufbuild/protobuf";
-import { fromBinary, type Message } from "@bufbuild/protobuf";
+import { type DescMethod, fromBinary, type Message } from "@bufbuild/protobuf";
 import { A2AError, StatusCode } from "../../core/error.js";
-import type { Logger } from "../../core/log.js";
-import { requestFacts } from "../../core/log-facts.js";
+import { type Logger, requestFacts } from "../../core/log.js";
 import { NodeWriter } from "../../http/node/writer.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
 import type { Envelope } from "../../wire/envelopes.js";

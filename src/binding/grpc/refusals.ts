@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Peer } from "../../core/call.js";
 import { StatusCode, type StatusName, statusNameOf } from "../../core/error.js";
-import { REQUEST_ID_HEADER } from "../../core/request-id.js";
+import { REQUEST_ID_HEADER } from "../../core/ids.js";
 import type { RejectionLog } from "../../service/interceptors/access-log.js";
 
 /** Key that marks a stream as a call of a registered method. */

@@ -1,10 +1,9 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Peer } from "../../core/call.js";
 import { type A2AError, type Reason, StatusCode, type StatusName, statusNameOf } from "../../core/error.js";
+import { REQUEST_ID_HEADER, requestIdOf } from "../../core/ids.js";
 import type { Limits } from "../../core/limits.js";
-import type { Logger } from "../../core/log.js";
-import { requestFacts } from "../../core/log-facts.js";
-import { REQUEST_ID_HEADER, requestIdOf } from "../../core/request-id.js";
+import { type Logger, requestFacts } from "../../core/log.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import { createHttp2Sessions } from "../../http/node/http2-sessions.js";
 import { type Bound, isShared } from "../../http/node/listening.js";

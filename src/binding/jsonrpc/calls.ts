@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import type { A2AError } from "../../core/error.js";
-import { logFacts } from "../../core/log-facts.js";
+import { logFacts } from "../../core/log.js";
 import { type EventFormat, eventsResponse, singleEvent } from "../../http/event-stream.js";
 import { framed, PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";

@@ -2,7 +2,7 @@ import { appendFileSync, closeSync, fstatSync, mkdtempSync, openSync, readFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { Waiters } from "../../core/waiters.js";
+import { Waiters } from "../../core/async.js";
 import { type Beside, talk } from "../a2a/chat/chat.js";
 import { execute } from "../a2a/execute.js";
 import type { Io } from "../io.js";

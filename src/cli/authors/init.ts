@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, relative, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
-import { unknownName } from "../../core/describe.js";
+import { unknownName } from "../../core/options.js";
 import { quoted } from "../../page/command.js";
 import { CommandError, UsageError } from "../command-error.js";
 import type { Io } from "../io.js";

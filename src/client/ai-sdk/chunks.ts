@@ -8,8 +8,8 @@ import {
   TaskState,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { base64Of } from "../../core/bytes.js";
-import { defined } from "../../core/defined.js";
 import { toA2AError } from "../../core/error.js";
+import { defined } from "../../core/members.js";
 import type { Update } from "../../task/answer.js";
 import { dataOf, textOf } from "../../task/plain.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";

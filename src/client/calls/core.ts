@@ -1,6 +1,6 @@
 import type { Client } from "@connectrpc/connect";
 import type { A2AService, AgentCard, Task, TaskStatus } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { defined } from "../../core/defined.js";
+import { defined } from "../../core/members.js";
 import { isInterrupted } from "../../task/state.js";
 
 /** Backoff between attempts: random, up to a time that doubles with each attempt. */

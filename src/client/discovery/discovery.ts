@@ -287,14 +287,13 @@ function keep(
 
 function cardRequestError(url: string, { status, headers }: HttpAnswer): A2AError {
   const message = `No agent card was found at ${withoutSecrets(url)}: the server answered ${status === 0 ? "with a redirect that cannot be followed here" : status}.`;
-  const options = { headers: Object.fromEntries(headers) };
+  const options = { headers };
   if (status === 401) return new CardRequestError(status, "UNAUTHENTICATED", message, options);
   if (status === 403) return new CardRequestError(status, "PERMISSION_DENIED", message, options);
   if (status === 429 || status >= 500) {
     const reason = status === 429 ? "TOO_MANY_REQUESTS" : "UNAVAILABLE";
     const seconds = deltaSeconds(headers.get("retry-after"));
-    const retry = seconds === undefined ? {} : { retryAfterMs: seconds * 1000 };
-    return new CardRequestError(status, reason, message, retry);
+    return new CardRequestError(status, reason, message, { retryAfterMs: seconds && seconds * 1000 });
   }
   return new CardRequestError(status, "INVALID_AGENT_RESPONSE", message);
 }

@@ -1,13 +1,19 @@
-import { A2A_DOMAIN, A2AError, type A2AErrorOptions, type Reason, reasons, type Violation } from "../../core/error.js";
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import { A2A_DOMAIN, A2AError, type Reason, reasons, type Violation } from "../../core/error.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 
 /** Details of an error, from any wire form. */
 export interface Facts {
-  readonly reason?: string;
-  readonly domain?: string;
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly violations?: readonly Violation[];
-  readonly retryAfterMs?: number;
+  readonly reason?: string | undefined;
+  readonly domain?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly violations?: readonly Violation[] | undefined;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** Converts the delay of a `google.rpc.RetryInfo` to milliseconds. */
+export function retryAfter(delay: Duration | undefined): number | undefined {
+  return delay && Number(delay.seconds) * 1000 + delay.nanos / 1_000_000;
 }
 
 /** Maximum length of a server's text in an error, in characters. */
@@ -22,13 +28,7 @@ export function errorOf(facts: Facts, message: string, fallback: Reason, headers
   const known = knownReason(reason);
   const unknown = reason === undefined || known !== undefined ? {} : { reason, ...(domain ? { domain } : {}) };
   const retryAfterMs = facts.retryAfterMs ?? retryAfterOf(headers);
-  const options: A2AErrorOptions = {
-    metadata: { ...facts.metadata, ...unknown },
-    ...(violations === undefined ? {} : { violations }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(headers === undefined ? {} : { headers: Object.fromEntries(headers) }),
-    ...(cause === undefined ? {} : { cause }),
-  };
+  const options = { metadata: { ...facts.metadata, ...unknown }, violations, retryAfterMs, headers, cause };
   const text = message.length > MAX_TEXT ? `${message.slice(0, MAX_TEXT)}…` : message;
   return new A2AError(known ?? reasonNamedIn(message) ?? fallback, text.replaceAll(CONTROLS, " "), options);
 }

@@ -1,10 +1,10 @@
 import { type Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
-import { A2AError, type Reason, StatusCode, textOfThrown, toA2AError } from "../../core/error.js";
-import { membersOf } from "../../core/members.js";
-import { isUnconnected, socketFailure } from "../../core/socket-failure.js";
+import { A2AError, type Reason, restated, StatusCode, toA2AError } from "../../core/error.js";
+import { membersOf, messageIn } from "../../core/members.js";
+import { isUnconnected, socketFailure } from "../../outgoing/socket-failure.js";
 import { detailsOf } from "../../wire/error-details.js";
-import { errorOf, type Facts, reasonOfHttp, reasonOfStatus } from "./error-facts.js";
+import { errorOf, type Facts, reasonOfHttp, reasonOfStatus, retryAfter } from "./error-facts.js";
 
 /**
  * Converts anything that a call threw, over any binding, to an A2AError with reason, metadata, violations and retry
@@ -71,11 +71,12 @@ function factsIn(error: ConnectError): Facts {
   const [info] = error.findDetails(ErrorInfoSchema);
   const [bad] = error.findDetails(BadRequestSchema);
   const [retry] = error.findDetails(RetryInfoSchema);
-  const delay = retry?.retryDelay;
   return {
-    ...(info === undefined ? {} : { reason: info.reason, domain: info.domain, metadata: info.metadata }),
-    ...(bad === undefined ? {} : { violations: bad.fieldViolations }),
-    ...(delay === undefined ? {} : { retryAfterMs: Number(delay.seconds) * 1000 + delay.nanos / 1_000_000 }),
+    reason: info?.reason,
+    domain: info?.domain,
+    metadata: info?.metadata,
+    violations: bad?.fieldViolations,
+    retryAfterMs: retryAfter(retry?.retryDelay),
   };
 }
 
@@ -119,13 +120,11 @@ function isOfFetch(name: unknown, text: string): boolean {
 }
 
 function ofOther(thrown: unknown): A2AError | undefined {
-  if (typeof thrown !== "object" || thrown === null) return undefined;
-  const { name, message, cause } = membersOf(thrown);
+  const { name, message, cause, code = membersOf(cause).code } = membersOf(thrown);
   const text = typeof message === "string" ? message : "";
   if (name === "AbortError") return new A2AError("CANCELLED", text || "The call was cancelled.", { cause: thrown });
   if (name === "TimeoutError")
     return new A2AError("DEADLINE_EXCEEDED", text || "The call took too long.", { cause: thrown });
-  const { code = membersOf(cause).code } = membersOf(thrown);
   const isConnection = typeof code === "string" && connection.test(code);
   if (!isConnection && !isOfFetch(name, text)) return undefined;
   const detail = isConnection ? socketFailure({ code, name }) : text.replace(/\.$/, "");
@@ -133,7 +132,7 @@ function ofOther(thrown: unknown): A2AError | undefined {
 }
 
 function unexpected(thrown: unknown): A2AError {
-  const detail = textOfThrown(thrown);
+  const detail = messageIn(thrown);
   return new A2AError("INTERNAL", detail === "" ? "The call failed." : detail, { cause: thrown });
 }
 
@@ -174,13 +173,10 @@ export function unknownArrival(error: A2AError, facts: SendFacts = unkeyed): A2A
   const what = isRepeatable
     ? "it may be sent again with the same idempotency key."
     : "the agent does not say that it may be sent again.";
-  const { reason, message, metadata, violations, retryAfterMs, headers } = error;
-  return new A2AError(reason, `${message} It is not known whether the message arrived; ${what}`, {
-    metadata: { ...metadata, arrival: "unknown", ...(key !== undefined && { idempotencyKey: key }) },
-    violations,
-    headers: Object.fromEntries(headers),
+  return restated(error, {
+    message: `${error.message} It is not known whether the message arrived; ${what}`,
+    metadata: { arrival: "unknown", ...(key !== undefined && { idempotencyKey: key }) },
     cause: error,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
 }
 

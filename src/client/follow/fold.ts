@@ -10,8 +10,8 @@ import {
   TaskState,
   type TaskStatusUpdateEvent,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { defined } from "../../core/defined.js";
 import { A2AError } from "../../core/error.js";
+import { defined } from "../../core/members.js";
 import { EventFold } from "../../task/event-fold.js";
 import { viewTask } from "../../task/fold.js";
 import { type ReadableArtifact, type ReadableTask, readable, readableTask, textOf } from "../../task/plain.js";

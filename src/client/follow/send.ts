@@ -6,7 +6,7 @@ import {
   type Task,
   TaskState,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { A2AError, type Reason } from "../../core/error.js";
+import { A2AError, type Reason, restated } from "../../core/error.js";
 import type { Answer, Update } from "../../task/answer.js";
 import type { MessageInput } from "../../task/message-input.js";
 import type { FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from "../calls/call-options.js";
@@ -75,15 +75,10 @@ async function ended(core: ClientCore, answered: Answered, options: SendOptions)
   try {
     for await (const update of new TaskFollower(core, options, answered).updates()) task = update.task ?? task;
   } catch (error) {
-    const { reason, message, metadata, headers, retryAfterMs } = clientError(error);
+    const failure = clientError(error);
     // An agent without subscriptions and reads offers nothing beyond this answer.
-    if (unfollowable.has(reason)) return answer;
-    throw new A2AError(reason, message, {
-      metadata: { ...metadata, taskId: task.id },
-      headers: Object.fromEntries(headers),
-      cause: error,
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-    });
+    if (unfollowable.has(failure.reason)) return answer;
+    throw restated(failure, { metadata: { taskId: task.id }, cause: error });
   }
   const { historyLength = task.history.length } = options;
   const history = historyLength > 0 ? task.history.slice(-historyLength) : [];

@@ -1,7 +1,7 @@
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
-import { A2AError, type Reason } from "../../core/error.js";
+import { A2AError, type Reason, restated } from "../../core/error.js";
 import { loaded } from "../../version/client-versions.js";
 import type { OlderCalls, OlderExchange, OlderMethod } from "../../version/older-calls.js";
 import { isJsonObject } from "../../wire/json-struct.js";
@@ -48,9 +48,7 @@ function withTexts(transport: Transport, texts: readonly (readonly [RegExp, Reas
   return withErrors(transport, (thrown) => {
     const error = clientError(thrown);
     const reason = texts.find(([text]) => text.test(error.message))?.[1] ?? error.reason;
-    if (reason === error.reason) return error;
-    const { message, metadata, violations, headers, cause } = error;
-    return new A2AError(reason, message, { metadata, violations, headers: Object.fromEntries(headers), cause });
+    return reason === error.reason ? error : restated(error, { reason });
   });
 }
 

@@ -1,7 +1,7 @@
 import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
-import { defined } from "../../core/defined.js";
+import { defined } from "../../core/members.js";
 import { v1Calls } from "../../version/method-table.js";
 import { accessTo } from "../../wire/field-rules.js";
 import { isJsonObject } from "../../wire/json-struct.js";

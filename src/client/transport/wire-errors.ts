@@ -4,7 +4,7 @@ import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { fromBase64 } from "../../core/bytes.js";
 import { type A2AError, StatusCode } from "../../core/error.js";
 import { isJsonObject } from "../../wire/json-struct.js";
-import { errorOf, type Facts, reasonOfStatus } from "../errors/error-facts.js";
+import { errorOf, type Facts, reasonOfStatus, retryAfter } from "../errors/error-facts.js";
 
 /** A detail of an error as protobuf packs it. */
 interface PackedDetail {
@@ -38,8 +38,8 @@ function factIn({ type, value }: PackedDetail): Facts {
     return { reason, domain, metadata };
   }
   if (name === BadRequestSchema.typeName) return { violations: fromBinary(BadRequestSchema, value).fieldViolations };
-  const delay = name === RetryInfoSchema.typeName ? fromBinary(RetryInfoSchema, value).retryDelay : undefined;
-  return delay === undefined ? {} : { retryAfterMs: Number(delay.seconds) * 1000 + delay.nanos / 1_000_000 };
+  if (name !== RetryInfoSchema.typeName) return {};
+  return { retryAfterMs: retryAfter(fromBinary(RetryInfoSchema, value).retryDelay) };
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { Semaphore } from "../../core/async.js";
-import { defined } from "../../core/defined.js";
 import { Slices } from "../../core/event-loop.js";
+import { defined } from "../../core/members.js";
 import { isOf } from "../../store/check.js";
 import { type LoadedTask, StoreError, type TaskHead, type TaskScope, type TaskStore } from "../../store/task-store.js";
 import { decodeEntry } from "../../task/entry.js";

@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { ConversationChangesSchema, type LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
-import { defined } from "../../core/defined.js";
 import { A2AError, limitReached } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import { defined } from "../../core/members.js";
 import type { AppendRequest, IdempotencyKey, Lease, NewPushConfig, TaskHead, TaskRow } from "../../store/task-store.js";
 import { countsAsGeneration, type Draft, encodeEntry, placeDraft, stateAfter } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";

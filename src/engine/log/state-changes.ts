@@ -2,7 +2,7 @@ import type { TurnConversationState } from "../../agent/conversation.js";
 import { jsonCopy } from "../../agent/json-copy.js";
 import { isPromiseLike } from "../../core/async.js";
 import { utf8LengthOf, utf8Of } from "../../core/bytes.js";
-import { defined } from "../../core/defined.js";
+import { defined } from "../../core/members.js";
 import {
   type AppendRequest,
   type AppendResult,

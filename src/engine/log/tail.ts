@@ -1,6 +1,6 @@
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
-import { defined } from "../../core/defined.js";
 import { callAll } from "../../core/event-loop.js";
+import { defined } from "../../core/members.js";
 import type { TaskStore } from "../../store/task-store.js";
 import { decodeEntry, noteSize } from "../../task/entry.js";
 

@@ -1,7 +1,7 @@
 import type { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
+import { Waiters } from "../../core/async.js";
 import { defer } from "../../core/event-loop.js";
-import { Waiters } from "../../core/waiters.js";
 import type { Fence, Lease } from "../../store/task-store.js";
 import { type Draft, decodeEntry } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";

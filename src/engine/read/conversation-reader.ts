@@ -3,7 +3,7 @@ import type { ConversationMessage, ConversationPageOptions, ConversationTask } f
 import { copyMessage } from "../../agent/copy-message.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { base64Of, fromBase64, utf8Of } from "../../core/bytes.js";
-import type { LogCause } from "../../core/log-facts.js";
+import type { LogCause } from "../../core/log.js";
 import type { ListRequest, TaskHead, TaskScope } from "../../store/task-store.js";
 import { copyArtifact } from "../../task/event-fold.js";
 import { type TaskFold, viewTask } from "../../task/fold.js";

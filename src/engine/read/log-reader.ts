@@ -1,9 +1,9 @@
 import type { StreamResponse } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import type { Cancellation } from "../../core/cancellation.js";
-import { defined } from "../../core/defined.js";
 import { A2AError, taskNotFound } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
+import { defined } from "../../core/members.js";
 import { responseOf } from "../../task/entry.js";
 import { isTerminal } from "../../task/state.js";
 import { isOutage, unavailable } from "../log/outage.js";

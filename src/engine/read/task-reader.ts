@@ -1,9 +1,8 @@
 import { background, Semaphore } from "../../core/async.js";
-import { defined } from "../../core/defined.js";
 import { Slices } from "../../core/event-loop.js";
 import { withinHeap } from "../../core/limits.js";
-import type { Logger } from "../../core/log.js";
-import { type LogCause, logFacts } from "../../core/log-facts.js";
+import { type LogCause, type Logger, logFacts } from "../../core/log.js";
+import { defined } from "../../core/members.js";
 import { isOf } from "../../store/check.js";
 import type { ListRequest, LoadedTask, TaskHead, TaskScope, TaskStore } from "../../store/task-store.js";
 import type { TaskFold, View } from "../../task/fold.js";

@@ -5,10 +5,10 @@ import { InvalidAgentEvent } from "../../agent/checked-copies.js";
 import { AgentError, TurnPaused } from "../../agent/errors.js";
 import { type AgentEvent, isEvent } from "../../agent/event.js";
 import { endCalls } from "../../agent/turn.js";
-import { described } from "../../core/describe.js";
 import { A2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import type { Logger } from "../../core/log.js";
+import { described } from "../../core/options.js";
 import { isInterrupted } from "../../task/state.js";
 
 /** Maximum characters of a failure text, which is stored even for a task of maximum size. */

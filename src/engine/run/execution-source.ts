@@ -1,7 +1,6 @@
 import type { TurnSource } from "../../agent/turn.js";
 import type { Limits } from "../../core/limits.js";
-import type { Logger } from "../../core/log.js";
-import type { LogCause } from "../../core/log-facts.js";
+import type { LogCause, Logger } from "../../core/log.js";
 import type { Lease, TaskStore } from "../../store/task-store.js";
 import type { Metrics } from "../../telemetry/metrics.js";
 import type { TaskLog } from "../log/task-log.js";

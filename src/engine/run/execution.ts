@@ -9,7 +9,7 @@ import { makeTurn, storeSteps } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { within } from "../../core/async.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
-import { CauseLogger, type LogCause } from "../../core/log-facts.js";
+import { CauseLogger, type LogCause } from "../../core/log.js";
 import type { Lease } from "../../store/task-store.js";
 import type { Draft } from "../../task/entry.js";
 import { viewTask } from "../../task/fold.js";

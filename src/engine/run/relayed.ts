@@ -7,8 +7,7 @@ import { endCalls, endSpan, type TurnSource, turnCalls } from "../../agent/turn.
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { within } from "../../core/async.js";
 import type { Limits } from "../../core/limits.js";
-import type { Logger } from "../../core/log.js";
-import { type LogCause, logFacts } from "../../core/log-facts.js";
+import { type LogCause, type Logger, logFacts } from "../../core/log.js";
 import type { TaskStore } from "../../store/task-store.js";
 import { decodeEntry } from "../../task/entry.js";
 import { RelayCheckpoints, type RelayedEntry } from "../../task/relay-checkpoints.js";

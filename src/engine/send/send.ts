@@ -5,7 +5,7 @@ import { orAborted } from "../../core/async.js";
 import { neverCanceled } from "../../core/cancellation.js";
 import { A2AError, invalid } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
-import { CauseLogger } from "../../core/log-facts.js";
+import { CauseLogger } from "../../core/log.js";
 import type { Scope, TaskLookup, TaskNames } from "../../core/task-names.js";
 import type { Lease } from "../../store/task-store.js";
 import type { TaskFold } from "../../task/fold.js";

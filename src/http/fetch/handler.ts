@@ -1,7 +1,6 @@
 import type { Peer } from "../../core/call.js";
-import { defined } from "../../core/defined.js";
-import type { Logger } from "../../core/log.js";
-import { requestFacts } from "../../core/log-facts.js";
+import { type Logger, requestFacts } from "../../core/log.js";
+import { defined } from "../../core/members.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector } from "../body.js";
 import { type Dispatch, reportRejections } from "../dispatch.js";

@@ -1,10 +1,9 @@
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Peer } from "../../core/call.js";
-import { defined } from "../../core/defined.js";
 import { type Deferred, defer } from "../../core/event-loop.js";
-import { type Logger, silentLogger } from "../../core/log.js";
-import { requestFacts } from "../../core/log-facts.js";
+import { type Logger, requestFacts, silentLogger } from "../../core/log.js";
+import { defined } from "../../core/members.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector } from "../body.js";
 import { allValues, HttpExchange, valuesIn } from "../exchange.js";

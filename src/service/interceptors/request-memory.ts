@@ -2,10 +2,10 @@ import type { JsonValue, Message } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type { Part, SendMessageRequest } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { SharedHold } from "../../core/call.js";
-import { defined } from "../../core/defined.js";
 import { limitReached } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { withinHeap } from "../../core/limits.js";
+import { defined } from "../../core/members.js";
 import { callerKeyOf } from "../caller-shares.js";
 import type { ServiceInterceptor } from "../invoke.js";
 

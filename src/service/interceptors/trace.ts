@@ -1,5 +1,4 @@
-import { REQUEST_ID_HEADER } from "../../core/request-id.js";
-import { isTraceParent } from "../../core/trace-parent.js";
+import { isTraceParent, REQUEST_ID_HEADER } from "../../core/ids.js";
 import { isTraceState } from "../../telemetry/w3c.js";
 import type { ServiceInterceptor } from "../invoke.js";
 

@@ -1,4 +1,4 @@
-import { logFacts } from "../../core/log-facts.js";
+import { logFacts } from "../../core/log.js";
 import { messageIn } from "../../core/members.js";
 import type { MismatchLog } from "../../version/mismatch-log.js";
 import type { Versions } from "../../version/versions.js";

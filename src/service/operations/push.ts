@@ -7,8 +7,7 @@ import {
 import { forAudit } from "../../audit/audit.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
-import type { Logger } from "../../core/log.js";
-import { CauseLogger, logFacts } from "../../core/log-facts.js";
+import { CauseLogger, type Logger, logFacts } from "../../core/log.js";
 import { parseUrl } from "../../core/net.js";
 import type { AcceptedConfig, PushConfigurations } from "../../push/configurations.js";
 import type { PushConfigKey } from "../../store/task-store.js";

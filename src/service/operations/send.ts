@@ -10,8 +10,8 @@ import {
 import { httpCredentials } from "../../auth/credentials.js";
 import type { Call } from "../../core/call.js";
 import { CallerToken } from "../../core/caller.js";
-import { defined } from "../../core/defined.js";
 import { A2AError, invalid } from "../../core/error.js";
+import { defined } from "../../core/members.js";
 import type { SendCommand, SendResult } from "../../engine/engine.js";
 import type { AcceptedConfig } from "../../push/configurations.js";
 import type { View } from "../../task/fold.js";

@@ -1,4 +1,4 @@
-import { defined } from "../../core/defined.js";
+import { defined } from "../../core/members.js";
 
 /** An item that is due at a time, which must not change while it is in the list. */
 interface Due {

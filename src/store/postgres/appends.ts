@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
+import { Waiters } from "../../core/async.js";
 import { runNextTurn } from "../../core/event-loop.js";
-import { Waiters } from "../../core/waiters.js";
 import { appendRejection, checkRequest, conversationRejection, tooManyPushConfigs } from "../check.js";
 import { toLease } from "../head-rows.js";
 import {

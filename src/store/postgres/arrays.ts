@@ -1,4 +1,4 @@
-import { defined } from "../../core/defined.js";
+import { defined } from "../../core/members.js";
 import { ArrayWriter } from "./array-writer.js";
 
 export function texts(values: readonly string[]): Buffer {

@@ -1,5 +1,5 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { defined } from "../../core/defined.js";
+import { defined } from "../../core/members.js";
 import type { Fields, JsonObject, PutMember, Read, ReaderTools } from "../../wire/json-form.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import type { Violations } from "../../wire/violations.js";

@@ -1,6 +1,5 @@
 import type { DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
-import { defined } from "../../core/defined.js";
-import { membersOf } from "../../core/members.js";
+import { defined, membersOf } from "../../core/members.js";
 import { hasImplicitPresence, isAlwaysWritten, zeroTest } from "../../wire/field-rules.js";
 import type { Fields, FormWriter, JsonLayout, JsonMember, Member, Write, WriterTools } from "../../wire/json-form.js";
 import { keyOf } from "../../wire/json-leaf-writer.js";

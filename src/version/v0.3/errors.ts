@@ -1,4 +1,4 @@
-import { A2AError, type Reason } from "../../core/error.js";
+import { type A2AError, type Reason, restated } from "../../core/error.js";
 import { errorDetails } from "../../wire/error-details.js";
 import type { RequestId } from "../../wire/jsonrpc-envelope.js";
 
@@ -57,11 +57,11 @@ const inWords = (text: string): string => text.replace(/\bROLE_USER\b/g, "user")
 
 /** Rewords the error of a request. Other errors are unchanged. */
 function reworded(error: A2AError): A2AError {
-  const { reason, message, metadata, violations } = error;
+  const { reason, message, violations } = error;
   const inPlainWords = inWords(message);
   if (reason !== "INVALID_PARAMS" || inPlainWords === message) return error;
   const renamed = violations.map(({ field, description }) => ({ field, description: inWords(description) }));
-  return new A2AError(reason, inPlainWords, { metadata, violations: renamed });
+  return restated(error, { message: inPlainWords, violations: renamed });
 }
 
 /** Returns the writer of a failed call's response object. */

@@ -1,7 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { A2AService } from "../../../gen/a2a/v1/a2a_pb.js";
-import { defined } from "../../core/defined.js";
 import { A2AError, invalid, StatusCode, type Violation } from "../../core/error.js";
+import { defined } from "../../core/members.js";
 import { carry } from "../../wire/marks.js";
 import { type MethodHandler, mapAnswer } from "../method-handler.js";
 import type { ErrorCodes, LoadedService } from "../version.js";

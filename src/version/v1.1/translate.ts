@@ -1,9 +1,8 @@
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { A2AService, type SendMessageRequest } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
-import { defined } from "../../core/defined.js";
 import { A2AError } from "../../core/error.js";
-import { membersOf } from "../../core/members.js";
+import { defined, membersOf } from "../../core/members.js";
 import { expectMessage } from "../../wire/expect-message.js";
 import { fieldValue, listIn } from "../../wire/field-rules.js";
 import { generationOf, weightOf } from "../../wire/marks.js";

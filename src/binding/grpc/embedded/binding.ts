@@ -2,7 +2,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { handleServerStreamingCall, handleUnaryCall, StatusObject } from "@grpc/grpc-js";
 import { Call } from "../../../core/call.js";
 import { A2AError, StatusCode } from "../../../core/error.js";
-import { logFacts } from "../../../core/log-facts.js";
+import { logFacts } from "../../../core/log.js";
 import type { RefusedRequest } from "../../../service/interceptors/access-log.js";
 import { PROTOCOL_VERSION } from "../../../version/v1.js";
 import { envelopeWriter } from "../../../wire/binary-writer.js";

@@ -2,7 +2,7 @@ import type { Metadata, MetadataValue, ServerUnaryCall, ServerWritableStream, St
 import type { Call, CallStart, Peer } from "../../../core/call.js";
 import type { Cancellation } from "../../../core/cancellation.js";
 import type { A2AError } from "../../../core/error.js";
-import { REQUEST_ID_HEADER, requestIdOf } from "../../../core/request-id.js";
+import { REQUEST_ID_HEADER, requestIdOf } from "../../../core/ids.js";
 import { cancellationReason } from "../../deadline.js";
 import { DETAILS_TRAILER, type GrpcStatus, legalOf } from "../error.js";
 import type { DecodedRequest } from "./definition.js";

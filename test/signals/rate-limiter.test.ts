@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { RateLimiter } from "../../src/core/rate-limiter.js";
+import { RateLimiter } from "../../src/signals/rate-limiter.js";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,4 +1,4 @@
-import { membersOf } from "./members.js";
+import { membersOf } from "../core/members.js";
 
 /** Descriptions of error codes of Node.js, OpenSSL and undici, whose own messages contain addresses. */
 const sentences: Readonly<Record<string, string>> = {
