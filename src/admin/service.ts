@@ -2,6 +2,8 @@ import { type DescField, type DescMessage, type DescMethod, type Message, Scalar
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Audit } from "../audit/audit.js";
 import { A2AError, invalid, toA2AError } from "../core/error.js";
+import { mapStream } from "../core/map-stream.js";
+import { toCallerError } from "../engine/log/outage.js";
 import { accessLog } from "../service/interceptors/access-log.js";
 import { admission } from "../service/interceptors/admission.js";
 import { taskNamedBy } from "../service/interceptors/task-named.js";
@@ -11,6 +13,7 @@ import {
   type Invocation,
   type InvocationResult,
   type Invoke,
+  isStream,
   type ServiceInterceptor,
 } from "../service/invoke.js";
 import { OutgoingBudget } from "../service/outgoing-budget.js";
@@ -60,12 +63,12 @@ export function createAdminInvoke(parts: AdminParts, { access, logsCalls, afterS
     call.taskId = taskNamedBy(request) ?? "";
     const violations = violationsOf(method.input, request);
     if (violations.length > 0) throw invalid(violations);
-    const run = (): InvocationResult | Promise<InvocationResult> => {
+    const run = (): Promise<InvocationResult> => {
       const operation = methods[method.localName as keyof AdminMethods] as
         | ((request: Message, context: AdminContext) => InvocationResult | Promise<InvocationResult>)
         | undefined;
       if (operation === undefined) throw new A2AError("METHOD_NOT_FOUND", "Method not found.");
-      return operation(request, context);
+      return withCallerErrors(() => operation(request, context));
     };
     return role === "read" || parts.audit === undefined ? run() : audited(parts.audit, invocation, context, run);
   });
@@ -76,12 +79,22 @@ export function roleOf({ idempotency }: DescMethod): Role {
   return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS ? "read" : "write";
 }
 
+/** Runs a method. Failures of the store that it lets through become those that callers of the protocol get. */
+async function withCallerErrors(run: () => InvocationResult | Promise<InvocationResult>): Promise<InvocationResult> {
+  try {
+    const answer = await run();
+    return isStream(answer) ? mapStream(answer, { item: (message) => message, failed: toCallerError }) : answer;
+  } catch (error) {
+    throw toCallerError(error);
+  }
+}
+
 /** Runs a method that changes something. It is recorded before it begins, and again if it fails. */
 async function audited(
   audit: Audit,
   { method, request }: Invocation,
   context: AdminContext,
-  run: () => InvocationResult | Promise<InvocationResult>,
+  run: () => Promise<InvocationResult>,
 ): Promise<InvocationResult> {
   const facts = writeFacts(method, request, context);
   audit.record(facts);
