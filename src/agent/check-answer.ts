@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { lazyImport } from "../core/lazy.js";
 import { isJsonObject } from "../wire/json-struct.js";
-import { type Checked, type FormSchema, fieldOf, isStandard, jsonSchemaOf } from "./schema.js";
+import { type Checked, type FormSchema, fieldAt, isStandard, jsonSchemaOf } from "./schema.js";
 
 const jsonSchemas = lazyImport(() => import("./json-schema.js"));
 
@@ -21,7 +21,7 @@ export async function checkAnswer(schema: FormSchema, answer: JsonValue): Promis
   if (!isStandard(schema)) return (await jsonSchemas()).checkJson(json, value);
   const result = await schema["~standard"].validate(value);
   if (result.issues === undefined) return { value: result.value };
-  return { violations: result.issues.map(({ path, message }) => ({ field: fieldOf(path), description: message })) };
+  return { violations: result.issues.map(({ path, message }) => ({ field: fieldAt(path), description: message })) };
 }
 
 /** Converts the texts of fields that have another type. */

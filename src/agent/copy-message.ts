@@ -10,15 +10,15 @@ import { setOwn } from "../wire/json-value.js";
 export function copyMessage(message: Message): ReadableMessage;
 export function copyMessage(task: Task): ReadableTask;
 export function copyMessage(message: Message | Task): unknown {
-  return copyOf(message);
+  return readableCopy(message);
 }
 
-function copyOf(value: unknown): unknown {
+function readableCopy(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Uint8Array) return new Uint8Array(value);
-  if (Array.isArray(value)) return value.map(copyOf);
+  if (Array.isArray(value)) return value.map(readableCopy);
   const isPart = membersOf(value).$typeName === PartSchema.typeName;
   const copy = (isPart ? newReadablePart() : {}) as Record<string, unknown>;
-  for (const name of Object.keys(value)) setOwn(copy, name, copyOf(membersOf(value)[name]));
+  for (const name of Object.keys(value)) setOwn(copy, name, readableCopy(membersOf(value)[name]));
   return copy;
 }

@@ -75,7 +75,7 @@ type Taken = Checked & { readonly filled?: JsonObject };
 async function take(turn: FormTurn, id: string, schema: FormSchema, options: FormOptions): Promise<Taken> {
   const answered = await turn.answered();
   // Also where the answer is stored: `read` may use steps, which a turn that runs again has to repeat in order.
-  const given = answered === id ? await answerOf(turn, options) : undefined;
+  const given = answered === id ? await formAnswer(turn, options) : undefined;
   if (turn.isStored(id)) return { value: await storedValue(id, schema, await turn.store(id)) };
   if (answered !== id) {
     // The question of this form ends the turn, and the answer of another one would be lost.
@@ -97,7 +97,7 @@ async function take(turn: FormTurn, id: string, schema: FormSchema, options: For
 /** Maximum characters of a name in the ids of forms. */
 const MAX_ID = 64;
 
-async function answerOf(turn: FormTurn, { read }: FormOptions): Promise<ReturnType<typeof answerIn>> {
+async function formAnswer(turn: FormTurn, { read }: FormOptions): Promise<ReturnType<typeof answerIn>> {
   const given = answerIn(turn);
   if (given !== undefined || read === undefined) return given;
   const data = await read(turn.text);

@@ -15,7 +15,7 @@ const MAX_LEVELS = 100;
 export function jsonCopy(what: string, value: unknown): JsonValue {
   const path: (string | number)[] = [];
   try {
-    return copyOf(value, path);
+    return copyOfValue(value, path);
   } catch (error) {
     if (!(error instanceof NotJson)) throw error;
     const place = path.map((name) => (typeof name === "number" ? `[${name}]` : `.${name}`)).join("");
@@ -26,7 +26,7 @@ export function jsonCopy(what: string, value: unknown): JsonValue {
 class NotJson extends Error {}
 
 /** @param path of the value; of the faulty one after an error */
-function copyOf(value: unknown, path: (string | number)[]): JsonValue {
+function copyOfValue(value: unknown, path: (string | number)[]): JsonValue {
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -38,17 +38,17 @@ function copyOf(value: unknown, path: (string | number)[]): JsonValue {
     case "object":
       if (value === null) return null;
       if (path.length >= MAX_LEVELS) throw new NotJson(`is nested more than ${MAX_LEVELS} levels deep`);
-      return Array.isArray(value) ? listOf(value, path) : objectOf(value, path);
+      return Array.isArray(value) ? copyOfList(value, path) : objectOf(value, path);
     default:
       throw new NotJson(`is ${described(value)}`);
   }
 }
 
-function listOf(list: readonly unknown[], path: (string | number)[]): JsonValue[] {
+function copyOfList(list: readonly unknown[], path: (string | number)[]): JsonValue[] {
   const copy: JsonValue[] = [];
   for (let index = 0; index < list.length; index++) {
     path.push(index);
-    copy.push(copyOf(list[index], path));
+    copy.push(copyOfValue(list[index], path));
     path.pop();
   }
   return copy;
@@ -65,7 +65,7 @@ function objectOf(object: object, path: (string | number)[]): JsonValue {
     const member = members[name];
     if (member === undefined) continue;
     path.push(name);
-    setOwn(copy, name, copyOf(member, path));
+    setOwn(copy, name, copyOfValue(member, path));
     path.pop();
   }
   return copy;

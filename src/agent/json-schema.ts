@@ -5,7 +5,7 @@ import addFormats from "ajv-formats";
 import type { Violation } from "../core/error.js";
 import { lazy } from "../core/lazy.js";
 import { evictOldest } from "../core/maps.js";
-import { type Checked, fieldOf } from "./schema.js";
+import { type Checked, fieldAt } from "./schema.js";
 
 /**
  * Validation by JSON Schema. Loaded with the first form that needs it. Compiling a schema generates code, so runtimes
@@ -52,12 +52,12 @@ export function validatorOf(schema: JsonObject): ValidateFunction {
 
 function violationOf({ instancePath, keyword, params, message = "is not valid" }: ErrorObject): Violation {
   const path = instancePath.split("/").slice(1).map(unescaped);
-  if (keyword === "required") return { field: fieldOf([...path, params.missingProperty]), description: "is required" };
+  if (keyword === "required") return { field: fieldAt([...path, params.missingProperty]), description: "is required" };
   if (keyword === "additionalProperties") {
-    return { field: fieldOf([...path, params.additionalProperty]), description: "is not a field of the form" };
+    return { field: fieldAt([...path, params.additionalProperty]), description: "is not a field of the form" };
   }
   const allowed = keyword === "enum" ? `: ${params.allowedValues.join(", ")}` : "";
-  return { field: fieldOf(path), description: `${message}${allowed}` };
+  return { field: fieldAt(path), description: `${message}${allowed}` };
 }
 
 /** A segment of a JSON Pointer (RFC 6901). */

@@ -30,13 +30,13 @@ export interface MessageContext {
 
 /** Converts an agent's content to a Message with a new id (specification 4.1.4). */
 export function agentMessage(content: Content, place: MessageContext): Message {
-  const { parts, metadata, extensions } = contentOf(content);
+  const { parts, metadata, extensions } = messageContent(content);
   const message = create(MessageSchema);
   message.messageId = newId();
   message.contextId = place.contextId;
   message.taskId = place.taskId;
   message.role = Role.AGENT;
-  message.parts = checkedList("parts", parts).map(partOf);
+  message.parts = checkedList("parts", parts).map(checkedPart);
   if (metadata !== undefined) message.metadata = checkedObject("metadata", metadata);
   if (extensions !== undefined) message.extensions = checkedTexts("extensions", extensions);
   return message;
@@ -53,20 +53,20 @@ export function artifactOf(input: ArtifactInput, artifactId: string): Artifact {
     ...(input.text === undefined ? [] : [{ text: input.text }]),
     ...(input.data === undefined ? [] : [{ data: input.data }]),
     ...(input.file === undefined ? [] : [{ file: input.file }]),
-  ].map(partOf);
+  ].map(checkedPart);
   if (input.metadata !== undefined) artifact.metadata = checkedObject("metadata", input.metadata);
   if (input.extensions !== undefined) artifact.extensions = checkedTexts("extensions", input.extensions);
   return artifact;
 }
 
-function contentOf(content: Content): MessageContent {
+function messageContent(content: Content): MessageContent {
   if (typeof content === "string") return { parts: [{ text: content }] };
   if (Array.isArray(content)) return { parts: content };
   if (typeof content === "object" && content !== null && "parts" in content) return content;
   throw new InvalidAgentEvent("a message is a text, a list of parts, or an object with them as parts");
 }
 
-function partOf(given: PartInput): Part {
+function checkedPart(given: PartInput): Part {
   const input = withoutFile(given);
   const part = create(PartSchema);
   part.content = partContent(input);

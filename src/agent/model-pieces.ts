@@ -26,21 +26,23 @@ export function piecesOf(value: unknown): Piece[] | undefined {
   const piece = fields(value);
   if (piece === undefined) return undefined;
   // LangGraph's mode `messages`: a message and its metadata.
-  if (Array.isArray(piece)) return isMessage(fields(piece[0])) ? ofMessage(fields(piece[0])) : undefined;
+  if (Array.isArray(piece)) return isLangChainMessage(fields(piece[0])) ? ofMessage(fields(piece[0])) : undefined;
   if (Array.isArray(piece.choices)) return piece.choices.slice(0, 1).flatMap((choice) => ofChoice(fields(choice)));
-  if (isMessage(piece)) return ofMessage(piece);
+  if (isLangChainMessage(piece)) return ofMessage(piece);
   if (isGemini(piece)) return ofGemini(piece);
   if (typeof piece.event === "string") return ofLangChainEvent(piece.event, piece);
   if (typeof piece.event_type === "string") return ofInteraction(piece.event_type, piece);
   if (typeof piece.type === "string") return ofEvent(piece.type, piece);
-  return Array.isArray(piece.content) && isGenkitRole(piece.role) ? listOf(piece.content).flatMap(ofGenkit) : undefined;
+  return Array.isArray(piece.content) && isGenkitRole(piece.role)
+    ? objectsIn(piece.content).flatMap(ofGenkit)
+    : undefined;
 }
 
 /** Reads a chunk of OpenAI's chat completions, and of compatible services. */
-function ofChoice(choice: Fields | undefined): Piece[] {
+function ofChoice(choice: PieceFields | undefined): Piece[] {
   const { content, tool_calls: calls } = fields(choice?.delta) ?? {};
   // Only the first chunk of a call has the name; later ones have parts of its arguments.
-  const tools = listOf(calls).flatMap((call) => toolOf(fields(call?.function)?.name, call?.id, undefined));
+  const tools = objectsIn(calls).flatMap((call) => toolOf(fields(call?.function)?.name, call?.id, undefined));
   return [...textPieces(content), ...tools];
 }
 
@@ -49,7 +51,7 @@ const silent =
   /^(?:(?:text|reasoning|source|data)-[\w-]+|(?:tool|step|stream|response)-(?:input|output|call|result|error|approval|start|finish|metadata)[\w-]*|message-metadata|response\.[\w.]+|message_(?:start|delta|stop)|content_block_(?:start|delta|stop)|(?:start|finish)(?:-step)?|reasoning|source|file|raw|abort|ping)$/;
 
 /** Reads an event that names its type: AI SDK, OpenAI's responses, Anthropic's messages. */
-function ofEvent(type: string, event: Fields): Piece[] | undefined {
+function ofEvent(type: string, event: PieceFields): Piece[] | undefined {
   switch (type) {
     case "text-delta":
       return textPieces(event.text ?? event.delta ?? event.textDelta);
@@ -59,7 +61,7 @@ function ofEvent(type: string, event: Fields): Piece[] | undefined {
       return textPieces(event.delta);
     case "response.output_item.done": {
       const item = fields(event.item);
-      return item?.type === "function_call" ? toolOf(item.name, item.call_id, parsed(item.arguments)) : [];
+      return item?.type === "function_call" ? toolOf(item.name, item.call_id, parsedText(item.arguments)) : [];
     }
     case "content_block_delta":
       return textPieces(fields(event.delta)?.text);
@@ -69,34 +71,34 @@ function ofEvent(type: string, event: Fields): Piece[] | undefined {
     }
     case "error":
     case "response.failed":
-      throw errorOf(event);
+      throw streamError(event);
     default:
       return silent.test(type) ? [] : undefined;
   }
 }
 
 /** True for a message of LangChain, whose classes mark themselves. */
-function isMessage(piece: Fields | undefined): boolean {
+function isLangChainMessage(piece: PieceFields | undefined): boolean {
   return Array.isArray(piece?.lc_namespace) && "content" in piece;
 }
 
 /** Reads the model's own messages only: LangGraph also streams those of tools and users. */
-function ofMessage(message: Fields | undefined): Piece[] {
+function ofMessage(message: PieceFields | undefined): Piece[] {
   if (message === undefined || !isOfModel(message)) return [];
   const { content, tool_call_chunks: chunks, tool_calls: whole } = message;
-  const text = listOf(content).flatMap((block) => (block.type === "text" ? textPieces(block.text) : []));
-  const pieces = listOf(chunks).flatMap(({ name, id, args }) => toolOf(name, id, parsed(args)));
-  const calls = listOf(whole).flatMap(({ name, id, args }) => toolOf(name, id, args));
+  const text = objectsIn(content).flatMap((block) => (block.type === "text" ? textPieces(block.text) : []));
+  const pieces = objectsIn(chunks).flatMap(({ name, id, args }) => toolOf(name, id, parsedText(args)));
+  const calls = objectsIn(whole).flatMap(({ name, id, args }) => toolOf(name, id, args));
   return [...textPieces(content), ...text, ...(Array.isArray(chunks) ? pieces : calls)];
 }
 
-function isOfModel(message: Fields): boolean {
+function isOfModel(message: PieceFields): boolean {
   const { type, _getType: typeOf } = message;
   return type === "ai" || (typeof typeOf === "function" && typeOf.call(message) === "ai");
 }
 
 /** Reads an event of LangChain's `streamEvents`. Chains and parsers repeat the model's output, so only models count. */
-function ofLangChainEvent(name: string, event: Fields): Piece[] | undefined {
+function ofLangChainEvent(name: string, event: PieceFields): Piece[] | undefined {
   const chunk = fields(event.data)?.chunk;
   if (name === "on_chat_model_stream") return ofMessage(fields(chunk));
   if (name === "on_llm_stream") return textPieces(fields(chunk)?.text ?? chunk);
@@ -105,12 +107,12 @@ function ofLangChainEvent(name: string, event: Fields): Piece[] | undefined {
     const block = fields(event.content);
     return block?.type === "tool_call_chunk" ? toolOf(block.name, block.id, undefined) : [];
   }
-  if (name === "error") throw errorOf(event);
+  if (name === "error") throw streamError(event);
   return /^(?:on_\w+|message-(?:start|finish)|content-block-finish|usage|provider)$/.test(name) ? [] : undefined;
 }
 
 /** Reads a part of a Genkit chunk. A partial tool request is repeated when it is complete. */
-function ofGenkit({ text, toolRequest }: Fields): Piece[] {
+function ofGenkit({ text, toolRequest }: PieceFields): Piece[] {
   const { name, ref, input, partial } = fields(toolRequest) ?? {};
   return [...textPieces(text), ...(partial === true ? [] : toolOf(name, ref, input))];
 }
@@ -120,38 +122,38 @@ function isGenkitRole(role: unknown): boolean {
 }
 
 /** True for a response of Gemini; without candidates it has only feedback or usage. */
-function isGemini({ candidates, promptFeedback, usageMetadata }: Fields): boolean {
+function isGemini({ candidates, promptFeedback, usageMetadata }: PieceFields): boolean {
   return Array.isArray(candidates) || fields(promptFeedback ?? usageMetadata) !== undefined;
 }
 
 /** Reads the parts: the getter `text` of `@google/genai` prints warnings, and `text()` of the older library throws. */
-function ofGemini({ candidates, promptFeedback }: Fields): Piece[] {
+function ofGemini({ candidates, promptFeedback }: PieceFields): Piece[] {
   const reason = fields(promptFeedback)?.blockReason;
   if (reason !== undefined) throw new Error(`The model refused the prompt: ${String(reason)}.`);
-  return listOf(fields(listOf(candidates)[0]?.content)?.parts).flatMap(({ text, thought, functionCall }) => {
+  return objectsIn(fields(objectsIn(candidates)[0]?.content)?.parts).flatMap(({ text, thought, functionCall }) => {
     const { name, id, args } = fields(functionCall) ?? {};
     return [...(thought === true ? [] : textPieces(text)), ...toolOf(name, id, args)];
   });
 }
 
 /** Reads an event of Gemini's interactions. */
-function ofInteraction(name: string, event: Fields): Piece[] | undefined {
+function ofInteraction(name: string, event: PieceFields): Piece[] | undefined {
   const [delta, step] = [fields(event.delta), fields(event.step)];
   if (name === "step.delta") return delta?.type === "text" ? textPieces(delta.text) : [];
   if (name === "step.start") return step?.type === "function_call" ? toolOf(step.name, step.id, undefined) : [];
-  if (name === "error") throw errorOf(event);
+  if (name === "error") throw streamError(event);
   return /^(?:step|interaction)\./.test(name) ? [] : undefined;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+type PieceFields = Readonly<Record<string, unknown>>;
 
-function fields(value: unknown): Fields | undefined {
+function fields(value: unknown): PieceFields | undefined {
   return isRecord(value) ? value : undefined;
 }
 
 /** Returns the objects of a list; an empty list for anything else. */
-function listOf(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter((each): each is Fields => fields(each) !== undefined) : [];
+function objectsIn(value: unknown): PieceFields[] {
+  return Array.isArray(value) ? value.filter((each): each is PieceFields => fields(each) !== undefined) : [];
 }
 
 function textPieces(value: unknown): Piece[] {
@@ -164,11 +166,11 @@ function toolOf(name: unknown, id: unknown, input: unknown): Piece[] {
   return [{ kind: "tool", tool }];
 }
 
-function parsed(json: unknown): unknown {
+function parsedText(json: unknown): unknown {
   return typeof json === "string" ? parsedJson(json) : undefined;
 }
 
-function errorOf(event: Fields): Error {
+function streamError(event: PieceFields): Error {
   const { error, response, message } = event;
   const inner = error ?? fields(response)?.error;
   if (inner instanceof Error) return inner;

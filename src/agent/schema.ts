@@ -97,7 +97,7 @@ export function jsonSchemaOf(schema: FormSchema): JsonObject {
 }
 
 /** Writes a path like `items[0].amount`. */
-export function fieldOf(path: StandardIssue["path"]): string {
+export function fieldAt(path: StandardIssue["path"]): string {
   let field = "";
   for (const segment of path ?? []) {
     const key = typeof segment === "object" ? segment.key : segment;

@@ -216,7 +216,7 @@ export class TurnSteps {
     // Records are those of the journal.
     const outcome = await this.#journal?.read(position);
     if (outcome === undefined) return undefined;
-    if ("failure" in outcome) throw errorOf(name, outcome.failure);
+    if ("failure" in outcome) throw stepError(name, outcome.failure);
     return outcome.json === undefined ? undefined : (JSON.parse(outcome.json) as JsonValue);
   }
 
@@ -231,9 +231,9 @@ export class TurnSteps {
     // The work continues in the next turn.
     if (error instanceof TurnPaused) throw error;
     if (attempts > retries) {
-      const failure = failureOf(error);
+      const failure = stepFailure(error);
       await this.#store(step, attempts, started, { failure });
-      throw errorOf(step.name, failure, { cause: error });
+      throw stepError(step.name, failure, { cause: error });
     }
     share(aborter.signal);
     await pause(backoffMs(attempts, { firstMs, maxMs: MAX_BACKOFF_MS, jitter: 0 }), aborter.signal);
@@ -263,7 +263,7 @@ export class TurnSteps {
 /** The steps that earlier runs of a turn, and its earlier turns, have stored. */
 class StoredSteps {
   readonly #turn: number;
-  /** By `keyOf`. */
+  /** By `stepKey`. */
   readonly #byKey = new Map<string, StepRecord>();
   /** Those of the turn itself, by the number of their call. */
   readonly #byCall = new Map<number, StepRecord>();
@@ -271,7 +271,7 @@ class StoredSteps {
   constructor(turn: number, records: readonly StepRecord[]) {
     this.#turn = turn;
     for (const record of records) {
-      this.#byKey.set(keyOf(record), record);
+      this.#byKey.set(stepKey(record), record);
       if (record.turn !== turn) continue;
       // Two runs may have given steps that overlap the same number.
       const isTaken = this.#byCall.has(record.call);
@@ -280,12 +280,12 @@ class StoredSteps {
   }
 
   has(step: Pick<StepPlace, "name" | "count" | "perTask">): boolean {
-    return this.#byKey.has(keyOf(step));
+    return this.#byKey.has(stepKey(step));
   }
 
   /** Returns the stored step, or undefined if it has not run. @throws StepOrderError */
   find(step: StepPlace): StepRecord | undefined {
-    const known = this.#byKey.get(keyOf(step));
+    const known = this.#byKey.get(stepKey(step));
     const before = this.#byCall.get(step.call);
     const isOfTurn = known?.turn === this.#turn;
     const moved = before === undefined ? isOfTurn && known.call !== step.call : before !== known;
@@ -296,7 +296,7 @@ class StoredSteps {
 }
 
 /** Identifies a step of a turn, or of a task. */
-function keyOf({ name, count, perTask }: Pick<StepPlace, "name" | "count" | "perTask">): string {
+function stepKey({ name, count, perTask }: Pick<StepPlace, "name" | "count" | "perTask">): string {
   return `${perTask ? "task" : "turn"} ${count} ${name}`;
 }
 
@@ -309,15 +309,15 @@ function orderError(asked: StepPlace, stored: StepPlace | undefined): StepOrderE
   );
 }
 
-function isName(text: string): boolean {
+function isStepName(text: string): boolean {
   return text !== "" && text.length <= MAX_NAME;
 }
 
 /** @throws TypeError */
 function checkCall(name: unknown, work: unknown, options: unknown): void {
-  if (typeof name === "string" && isName(name) && typeof work === "function" && options === noOptions) return;
+  if (typeof name === "string" && isStepName(name) && typeof work === "function" && options === noOptions) return;
   const faults = [
-    ...aText(`a text of at most ${MAX_NAME} characters`, isName)("name", name),
+    ...aText(`a text of at most ${MAX_NAME} characters`, isStepName)("name", name),
     ...aFunction()("fn", work),
     ...optionFaults(options, checks),
   ];
@@ -360,7 +360,7 @@ function resultOf(name: string, value: unknown): { readonly json: string | undef
 }
 
 /** Describes an error. Authors may throw any value, even one whose properties throw. */
-function failureOf(error: unknown): StepFailure {
+function stepFailure(error: unknown): StepFailure {
   try {
     const { name, message } = membersOf(error);
     const text = typeof message === "string" ? message : described(error);
@@ -374,6 +374,6 @@ function failureOf(error: unknown): StepFailure {
   }
 }
 
-function errorOf(step: string, { message, agentError }: StepFailure, options?: ErrorOptions): Error {
+function stepError(step: string, { message, agentError }: StepFailure, options?: ErrorOptions): Error {
   return agentError ? new AgentError(message, options) : new StepError(step, message, options);
 }

@@ -50,7 +50,7 @@ export async function* text(
   const { id, name, description, windowMs = 50, maxChars = 4_096, toolCalls, signal } = options;
   const about = given({ id, name, description });
   let append = options.append ?? true;
-  const source = new Pieces(stream, signal);
+  const source = new PieceReader(stream, signal);
   const joined = new Joined();
   let whole = "";
   try {
@@ -128,7 +128,7 @@ const RESULTS_PER_ROUND = 1_000;
  * one that stays pending during the whole stream, such as that of a signal, would retain every result that it was raced
  * with.
  */
-class Pieces {
+class PieceReader {
   readonly #iterator: AsyncIterator<unknown>;
   readonly #signal: AbortSignal | undefined;
   #ready: Piece[] = [];

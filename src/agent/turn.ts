@@ -194,12 +194,12 @@ class AgentTurn implements Turn {
   }
 
   get message(): ReadableMessage {
-    return messageOf(this);
+    return copiedMessage(this);
   }
 
   get parts(): PlainPart[] {
     const copies = copiesOf(this);
-    copies.parts ??= partsOf(messageOf(this));
+    copies.parts ??= partsOf(copiedMessage(this));
     return copies.parts;
   }
 
@@ -211,7 +211,7 @@ class AgentTurn implements Turn {
 
   get files(): PlainFile[] {
     const copies = copiesOf(this);
-    copies.files ??= filesOf(messageOf(this));
+    copies.files ??= filesOf(copiedMessage(this));
     return copies.files;
   }
 
@@ -391,7 +391,7 @@ function copiesOf(turn: AgentTurn): Copies {
 }
 
 /** Returns the copy of the message, whose files may be large, for `message`, `parts` and `files` together. */
-function messageOf(turn: AgentTurn): ReadableMessage {
+function copiedMessage(turn: AgentTurn): ReadableMessage {
   const copies = copiesOf(turn);
   copies.message ??= copyMessage(turn[requestKey].message);
   return copies.message;

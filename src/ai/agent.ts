@@ -1,6 +1,6 @@
 import type { Agent } from "../agent/agent.js";
 import { ModelTurn } from "./model-turn.js";
-import { type AIAgentOptions, checkOptions } from "./options.js";
+import { type AIAgentOptions, checkAgentOptions } from "./options.js";
 import { aiSdk } from "./sdk.js";
 
 /**
@@ -13,7 +13,7 @@ import { aiSdk } from "./sdk.js";
  */
 export function aiAgent(options: AIAgentOptions): Agent {
   const { model, system, tools, maxSteps, memory, settings, artifactName, toolCalls, ...agent } = options;
-  checkOptions({ model, system, tools, maxSteps, memory, settings, artifactName, toolCalls });
+  checkAgentOptions({ model, system, tools, maxSteps, memory, settings, artifactName, toolCalls });
   // Loaded before the first message, which reports an error of it.
   aiSdk().catch(() => {});
   return { recover: "restart", ...agent, execute: (turn) => new ModelTurn(turn, options).run() };

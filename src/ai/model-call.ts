@@ -53,7 +53,7 @@ export async function generate(call: ModelCall): Promise<ModelResponse> {
   });
   const seen = { calls: 0, files: 0 };
   let whole = "";
-  for await (const event of text(watched(result.fullStream, call, seen), { signal })) {
+  for await (const event of text(notingFiles(result.fullStream, call, seen), { signal })) {
     if (event.kind !== "artifact" || event.text === undefined) continue;
     whole += event.text;
     await write(event.text, event.lastChunk === true && seen.calls === 0);
@@ -68,7 +68,7 @@ export async function generate(call: ModelCall): Promise<ModelResponse> {
 }
 
 /** Passes a stream on. Counts its tool calls, and emits its files. */
-async function* watched(
+async function* notingFiles(
   stream: AsyncIterable<unknown>,
   { emit, fileId }: ModelCall,
   seen: { calls: number; files: number },

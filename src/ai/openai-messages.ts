@@ -25,7 +25,7 @@ export type ResponsesPart =
  * services: texts, data as JSON, and the user's images, PDF files and audio. Other files are mentioned in the text.
  */
 export function chatMessages(turn: Turn, options: TalkOptions = {}): Promise<OpenAIMessage<ChatPart>[]> {
-  return messagesOf(turn, options, chatPart);
+  return apiMessages(turn, options, chatPart);
 }
 
 /**
@@ -33,10 +33,10 @@ export function chatMessages(turn: Turn, options: TalkOptions = {}): Promise<Ope
  * user's images and PDF files. Other files are mentioned in the text.
  */
 export function responsesInput(turn: Turn, options: TalkOptions = {}): Promise<OpenAIMessage<ResponsesPart>[]> {
-  return messagesOf(turn, options, responsesPart);
+  return apiMessages(turn, options, responsesPart);
 }
 
-async function messagesOf<P>(
+async function apiMessages<P>(
   turn: Turn,
   options: TalkOptions,
   partOf: (part: TalkPart) => P,
@@ -48,21 +48,21 @@ function chatPart(part: TalkPart): ChatPart {
   if ("text" in part) return { type: "text", text: part.text };
   const { file } = part;
   const { content, kind, name } = file;
-  if (kind === "image") return { type: "image_url", image_url: { url: urlOf(file) } };
+  if (kind === "image") return { type: "image_url", image_url: { url: fileUrl(file) } };
   const format = formats.find(([, pattern]) => pattern.test(file.mediaType))?.[0];
   if (typeof content === "string" || (kind !== "pdf" && format === undefined))
     return { type: "text", text: mentionOf(file) };
   if (format !== undefined) return { type: "input_audio", input_audio: { data: base64Of(content), format } };
-  return { type: "file", file: { filename: name ?? DOCUMENT, file_data: urlOf(file) } };
+  return { type: "file", file: { filename: name ?? DOCUMENT, file_data: fileUrl(file) } };
 }
 
 function responsesPart(part: TalkPart): ResponsesPart {
   if ("text" in part) return { type: "input_text", text: part.text };
   const { file } = part;
-  if (file.kind === "image") return { type: "input_image", image_url: urlOf(file), detail: "auto" };
+  if (file.kind === "image") return { type: "input_image", image_url: fileUrl(file), detail: "auto" };
   if (file.kind !== "pdf") return { type: "input_text", text: mentionOf(file) };
   if (typeof file.content === "string") return { type: "input_file", file_url: file.content };
-  return { type: "input_file", filename: file.name ?? DOCUMENT, file_data: urlOf(file) };
+  return { type: "input_file", filename: file.name ?? DOCUMENT, file_data: fileUrl(file) };
 }
 
 /** Name of a document without one, which the API requires. */
@@ -75,6 +75,6 @@ const formats = [
 ] as const;
 
 /** Returns the URL of a file, or a data URL with its bytes. */
-function urlOf({ content, mediaType }: TalkFile): string {
+function fileUrl({ content, mediaType }: TalkFile): string {
   return typeof content === "string" ? content : `data:${mediaType};base64,${base64Of(content)}`;
 }

@@ -76,7 +76,7 @@ const checks: OptionChecks<OwnOptions> = {
 };
 
 /** Checks the options. @throws TypeError */
-export function checkOptions(options: { readonly [K in keyof OwnOptions]: unknown }): void {
+export function checkAgentOptions(options: { readonly [K in keyof OwnOptions]: unknown }): void {
   const faults = optionFaults(options, checks, "", ["model"]);
   if (faults.length > 0) throw new TypeError(`aiAgent(options): ${faults.join("; ")}.`);
 }

@@ -28,7 +28,7 @@ export function splitFiles(result: unknown): SplitResult {
       files.push(file);
       return labelOf(file);
     }
-    if (depth === 0 || !isPlain(value)) return value;
+    if (depth === 0 || !isLiteral(value)) return value;
     if (Array.isArray(value)) return value.map((each) => walk(each, name, depth - 1));
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, walk(each, key, depth - 1)]));
   };
@@ -37,7 +37,7 @@ export function splitFiles(result: unknown): SplitResult {
 }
 
 /** True for lists and literal objects; others, such as dates, have a JSON form of their own. */
-function isPlain(value: unknown): value is Record<string, unknown> {
+function isLiteral(value: unknown): value is Record<string, unknown> {
   if (Array.isArray(value)) return true;
   return typeof value === "object" && value !== null && [Object.prototype, null].includes(Object.getPrototypeOf(value));
 }

@@ -48,7 +48,7 @@ export function fileOf(file: PlainFile, isTaken: boolean): { readonly text: stri
   const mediaType = mediaTypeOf(file);
   const { bytes, url, name } = file;
   if (bytes !== undefined && textTypes.test(mediaType))
-    return { text: `${labelOf(file, mediaType)}\n${textIn(bytes)}` };
+    return { text: `${labelOf(file, mediaType)}\n${utf8Text(bytes)}` };
   const content = bytes ?? (url !== undefined && /^https?:\/\//i.test(url) && URL.canParse(url) ? url : undefined);
   const kind = kinds.find(([, pattern]) => pattern.test(mediaType))?.[0];
   if (!isTaken || content === undefined || kind === undefined) return { text: labelOf(file, mediaType) };
@@ -74,6 +74,6 @@ function mediaTypeOf({ mediaType, name, url }: PlainFile): string {
   return (Object.hasOwn(byExtension, extension) ? byExtension[extension] : undefined) ?? "application/octet-stream";
 }
 
-function textIn(bytes: Uint8Array): string {
+function utf8Text(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }

@@ -44,7 +44,7 @@ export class UserReplies {
 
   /** Returns the messages up to that of the turn. Each began one turn. */
   #messages(): Promise<readonly Message[]> {
-    this.#own ??= messagesOf(this.#turn);
+    this.#own ??= userMessages(this.#turn);
     return this.#own;
   }
 
@@ -108,7 +108,7 @@ export class UserReplies {
   }
 }
 
-async function messagesOf(turn: Turn): Promise<readonly Message[]> {
+async function userMessages(turn: Turn): Promise<readonly Message[]> {
   const all = turn.task?.history.filter(({ role }) => role === Role.USER) ?? [];
   const own = all.findIndex(({ messageId }) => messageId === turn.message.messageId);
   const messages = own < 0 ? [...all, turn.message] : all.slice(0, own + 1);

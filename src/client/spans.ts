@@ -54,13 +54,13 @@ export function clientSpans(api: TelemetryOption): ClientSpans {
           ? { ...request, message: mapStream(request.message, { item: note }) }
           : { ...request, message: note(request.message) };
         const response = await span.run(() => next(asked));
-        if (response.stream) return { ...response, message: watched(span, response, binding) };
+        if (response.stream) return { ...response, message: tracedAnswer(span, response, binding) };
         if (span.isRecording) noteAnswer(span, response.message);
         noteSuccess(span, binding);
         span.end();
         return response;
       } catch (error) {
-        failed(span, error, binding);
+        failSpan(span, error, binding);
         throw error;
       }
     };
@@ -68,7 +68,7 @@ export function clientSpans(api: TelemetryOption): ClientSpans {
 }
 
 /** Ends the span with the stream. A reader that leaves the stream is not an error. */
-function watched(span: TracedSpan, { message }: StreamResponse, binding: string): AsyncIterable<Message> {
+function tracedAnswer(span: TracedSpan, { message }: StreamResponse, binding: string): AsyncIterable<Message> {
   return mapStream(iteratedIn(span, message), {
     item: (event) => {
       if (span.isRecording) noteAnswer(span, event);
@@ -76,14 +76,14 @@ function watched(span: TracedSpan, { message }: StreamResponse, binding: string)
     },
     done: () => noteSuccess(span, binding),
     failed: (error) => {
-      failed(span, error, binding);
+      failSpan(span, error, binding);
       return error;
     },
     end: () => span.end(),
   });
 }
 
-function failed(span: TracedSpan, error: unknown, binding: string): void {
+function failSpan(span: TracedSpan, error: unknown, binding: string): void {
   noteError(span, clientError(error), binding, "client");
   span.end();
 }

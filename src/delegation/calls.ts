@@ -110,7 +110,7 @@ class CallsOfTurn implements TurnCalls {
   }
 
   async call(agent: string, options: TurnCallOptions = {}): Promise<RemoteAgent> {
-    checkOptions("call(agent, options)", options, checksOfCall);
+    checkTurnOptions("call(agent, options)", options, checksOfCall);
     const { timeoutMs = this.#options.limits.remoteTimeoutMs } = options;
     const remote = this.#remotes.for(this.#turn, agent);
     const turn = this.#turn;
@@ -133,7 +133,7 @@ class CallsOfTurn implements TurnCalls {
       throw new TypeError("An agent that answers directly has no task that another one could be relayed to.");
     }
     if (this.#endDelegations.signal.aborted) throw new TypeError("The turn is over.");
-    checkOptions("delegate(agent, message, options)", options, checksOfDelegate);
+    checkTurnOptions("delegate(agent, message, options)", options, checksOfDelegate);
     const name = this.#nameOf(options.name);
     const delegation = this.#delegate(agent, message, { ...options, name }, (isOpen) => {
       if (isOpen) this.#delegations.add(delegation);
@@ -252,7 +252,7 @@ function delegationSpan(turn: TracedSpan, names: readonly string[], agent: strin
 }
 
 /** @throws TypeError */
-function checkOptions(call: string, options: unknown, checks: OptionChecks): void {
+function checkTurnOptions(call: string, options: unknown, checks: OptionChecks): void {
   const faults = optionFaults(options, checks);
   if (faults.length > 0) throw new TypeError(`turn.${call}: ${faults.join("; ")}.`);
 }

@@ -22,7 +22,7 @@ export async function connectRemote(
   const { stallMs, maxOutageMs } = remoteBounds;
   const client = await connect(url, {
     ...(passCaller && {
-      credentials: [callerCredential, ...listOf(credentials)],
+      credentials: [callerCredential, ...credentialList(credentials)],
       interceptors: [callerGuard(new URL(url).origin)],
       bindings: overHttp,
     }),
@@ -43,7 +43,7 @@ export async function connectRemote(
   };
 }
 
-function listOf(credentials: Credentials | undefined): readonly Credential[] {
+function credentialList(credentials: Credentials | undefined): readonly Credential[] {
   if (credentials === undefined) return [];
   if (Array.isArray(credentials)) return credentials;
   const isOne = typeof (credentials as Credential).apply === "function";

@@ -13,7 +13,7 @@ import type { SubTaskClient, SubTaskMessage } from "./client.js";
 import { findExistingSend } from "./existing-send.js";
 import { namingForm } from "./form-answer.js";
 import type { DelegationJob } from "./job.js";
-import { checkAgent, originOf } from "./origin.js";
+import { checkAgent, originPosition } from "./origin.js";
 import { inputOf, Relay, statusId, subTaskOf } from "./relay.js";
 import { type Relayed, type RelayPlace, relayedOf, type SendNames, sendNames } from "./relayed.js";
 import { retryWhileUnavailable } from "./retry-while-unavailable.js";
@@ -25,7 +25,7 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
   // A checkpoint that only announces a message has not reached our task.
   const events = given.events.filter(({ checkpoint }) => !isSend(checkpoint));
   const job = { ...given, events };
-  const origin = await originOf(job);
+  const origin = await originPosition(job);
   const place: RelayPlace = { delegation: name, origin, turn: turn.request.position, agent };
   const have = relayedOf(given.events, turn.task, place);
   checkAgent(job, have);
@@ -33,7 +33,8 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
   const answered = have.last !== undefined && have.taskId === "" && have.last.checkpoint.state === TaskState.COMPLETED;
   if (answered) return subTaskOf(agent, { message: have.last?.message });
   const relay = new Relay(place, have, job.options.artifacts === "hide");
-  if (remote.lacksCaller) return yield* pause(job, relay.pause(authRequired(LACKS_CALLER), TaskState.AUTH_REQUIRED));
+  if (remote.lacksCaller)
+    return yield* pauseTurn(job, relay.pause(authRequired(LACKS_CALLER), TaskState.AUTH_REQUIRED));
   const stop = new SubTaskCancellation(turn.signal, { pause: job.pause.signal, over: job.end }, job.cancelMs);
   const answering = answeringPosition(events, have.asked, place);
   const course = new DelegationRun(job, { place, have, relay, stop, answering });
@@ -60,7 +61,7 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
       throw new DelegationError(agent, failure);
     }
     course.end();
-    return yield* pause(job, relay.pause(authRequired(REFUSED_CALLER), TaskState.AUTH_REQUIRED));
+    return yield* pauseTurn(job, relay.pause(authRequired(REFUSED_CALLER), TaskState.AUTH_REQUIRED));
   } finally {
     stop.end();
     course.arrived();
@@ -77,7 +78,7 @@ const REFUSED_CALLER = "Another agent did not accept your credentials: send a me
  * Ends the turn with a question, and with it the other delegations that the author waits for. The question is the next
  * event of the turn even if the author stops reading. It is also yielded, so that the author's generator ends there.
  */
-async function* pause(job: DelegationJob, question: AgentEvent): AsyncGenerator<AgentEvent, never, undefined> {
+async function* pauseTurn(job: DelegationJob, question: AgentEvent): AsyncGenerator<AgentEvent, never, undefined> {
   job.answers.noteQuestion(() => job.turn.ask(question));
   job.pause.abort();
   yield question;
@@ -367,7 +368,7 @@ class DelegationRun {
     await this.#parts.stop.race(this.#job.answers.arrived());
     // The generator may be ended at the question.
     this.#isOver = true;
-    return yield* pause(this.#job, event);
+    return yield* pauseTurn(this.#job, event);
   }
 
   /** Returns the sub-task's question if it was asked before. */

@@ -15,7 +15,7 @@ import { retryWhileUnavailable } from "./retry-while-unavailable.js";
  * called the same way before continues: its question waits, or its sub-task received the same content. Any other
  * delegation starts with the message of the turn.
  */
-export async function originOf(job: DelegationJob): Promise<number> {
+export async function originPosition(job: DelegationJob): Promise<number> {
   const { events, name, agent, turn } = job;
   const { position } = turn.request;
   const mine = events.filter(({ checkpoint }) => checkpoint.delegation === name).map(({ checkpoint }) => checkpoint);

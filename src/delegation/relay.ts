@@ -188,7 +188,7 @@ export class Relay {
       id: `${this.#prefix}${artifactId}`,
       ...(name !== "" && { name }),
       ...(description !== "" && { description }),
-      parts: piece.parts.map(partOf),
+      parts: piece.parts.map(partInput),
       ...(known !== undefined && { append: true }),
       ...(lastChunk && { lastChunk }),
       ...(metadata !== undefined && { metadata }),
@@ -199,7 +199,7 @@ export class Relay {
 
   /** Converts a message of the other agent to an author's content; undefined if it is empty. */
   contentOf(message: Message): MessageContent | undefined {
-    return contentOf({ ...message, ...this.#withOrigin(message) });
+    return authorContent({ ...message, ...this.#withOrigin(message) });
   }
 
   /** Adds the origin of a message or artifact to its metadata. */
@@ -254,7 +254,7 @@ export function statusId({ message, state, timestamp }: TaskStatus): string {
  */
 export function restOf(known: readonly Part[], parts: readonly Part[]): readonly Part[] | undefined {
   let same = 0;
-  while (same < known.length && isSame(known[same], parts[same])) same++;
+  while (same < known.length && isSamePart(known[same], parts[same])) same++;
   if (same === known.length) return parts.slice(same);
   const ours = joinedText(known.slice(same));
   const theirs = joinedText(parts.slice(same));
@@ -264,7 +264,7 @@ export function restOf(known: readonly Part[], parts: readonly Part[]): readonly
   return more === "" ? [] : [{ ...first, content: { case: "text", value: more } }];
 }
 
-function isSame(one: Part | undefined, other: Part | undefined): boolean {
+function isSamePart(one: Part | undefined, other: Part | undefined): boolean {
   return one !== undefined && other !== undefined && equals(PartSchema, one, other);
 }
 
@@ -281,20 +281,20 @@ function joinedText(parts: readonly Part[]): string | undefined {
 }
 
 /** Converts a message to an author's content; undefined if it is empty. */
-function contentOf({
+function authorContent({
   parts,
   metadata,
   extensions,
 }: Pick<Message, "parts" | "metadata" | "extensions">): MessageContent | undefined {
   if (parts.length === 0) return undefined;
   return {
-    parts: parts.map(partOf),
+    parts: parts.map(partInput),
     ...(metadata !== undefined && { metadata }),
     ...(extensions.length > 0 && { extensions }),
   };
 }
 
-function partOf({ content, mediaType, filename, metadata }: Part): PartInput {
+function partInput({ content, mediaType, filename, metadata }: Part): PartInput {
   const more = {
     ...(mediaType !== "" && { mediaType }),
     ...(filename !== "" && { filename }),
@@ -319,7 +319,7 @@ function partOf({ content, mediaType, filename, metadata }: Part): PartInput {
 export function inputOf(content: DelegatedContent): Omit<SubTaskMessage, "messageId"> {
   if (typeof content === "string") return { parts: [{ text: content }] };
   if (Array.isArray(content)) return { parts: content };
-  if (isMessage(content)) return contentOf(content) ?? { parts: [] };
+  if (isMessage(content)) return authorContent(content) ?? { parts: [] };
   return content as MessageContent;
 }
 

@@ -26,8 +26,8 @@ interface CallsInTurn {
 /** Returns the client of another agent, for one turn. Each call uses the current connected client, which may change. */
 export function remoteAgent(card: AgentCard, calls: CallsInTurn): RemoteAgent {
   const methods = A2AService.methods.map(({ localName, methodKind }) => {
-    const methodOf: MethodOf = (client) => client[localName as keyof RemoteAgent] as unknown as Method;
-    return [localName, methodKind === "unary" ? unary(methodOf, calls) : streaming(methodOf, calls)];
+    const methodOf: MethodOf = (client) => client[localName as keyof RemoteAgent] as unknown as ClientMethod;
+    return [localName, methodKind === "unary" ? countedCall(methodOf, calls) : streaming(methodOf, calls)];
   });
   return {
     ...Object.fromEntries(methods),
@@ -39,10 +39,10 @@ export function remoteAgent(card: AgentCard, calls: CallsInTurn): RemoteAgent {
   } as RemoteAgent;
 }
 
-type Method = (request: unknown, options: ConnectOptions) => unknown;
-type MethodOf = (client: SubTaskClient) => Method;
+type ClientMethod = (request: unknown, options: ConnectOptions) => unknown;
+type MethodOf = (client: SubTaskClient) => ClientMethod;
 
-function unary(methodOf: MethodOf, calls: CallsInTurn): Method {
+function countedCall(methodOf: MethodOf, calls: CallsInTurn): ClientMethod {
   const { timeoutMs } = calls;
   return (request, options) =>
     counted(
@@ -52,7 +52,7 @@ function unary(methodOf: MethodOf, calls: CallsInTurn): Method {
     );
 }
 
-function streaming(methodOf: MethodOf, calls: CallsInTurn): Method {
+function streaming(methodOf: MethodOf, calls: CallsInTurn): ClientMethod {
   return (request, options) =>
     streamed(
       calls,

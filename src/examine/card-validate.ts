@@ -8,7 +8,7 @@ import { A2AError } from "../core/error.js";
 import { isOlderMember, olderCard } from "../version/card-from-older.js";
 import { jsonReader } from "../wire/json-reader.js";
 import { isJsonObject } from "../wire/json-struct.js";
-import { type Line, lineOf, type Place } from "./check.js";
+import { type Line, lineOf, type Subject } from "./check.js";
 
 /** One way in which a card violates the specification. */
 export interface CardViolation {
@@ -58,7 +58,7 @@ function pointer(place: string): string {
   return `/${names.map((name) => name.replaceAll("~", "~0").replaceAll("/", "~1")).join("/")}`;
 }
 
-export const placeOfCard = ({ url = "" }: FoundCard): Place => ({ binding: "", version: "", url });
+export const placeOfCard = ({ url = "" }: FoundCard): Subject => ({ binding: "", version: "", url });
 
 /** The rule that a valid card meets. */
 export const validRule = {

@@ -1,6 +1,6 @@
 import type { Candidate } from "../client/discovery/interfaces.js";
 import { clientError, neverArrived } from "../client/errors/errors.js";
-import { type Check, type Finding, type Line, lineOf, type Place, type Probe } from "./check.js";
+import { type Check, type Finding, type Line, lineOf, type Probe, type Subject } from "./check.js";
 import { accessChecks } from "./checks/access.js";
 import { listChecks } from "./checks/lists.js";
 import { operationChecks } from "./checks/operations.js";
@@ -18,12 +18,12 @@ const reachable = {
 };
 
 /** Returns the line of an interface that the checks leave out. */
-export function uncalled(place: Place, why: NonNullable<Finding>): Line {
+export function uncalled(place: Subject, why: NonNullable<Finding>): Line {
   return lineOf(place, reachable, why);
 }
 
 /** Yields further lines of an interface, after its checks. */
-type After = (probe: Probe, place: Place) => AsyncIterable<Line>;
+type After = (probe: Probe, place: Subject) => AsyncIterable<Line>;
 
 export interface Examination {
   /**
@@ -38,7 +38,7 @@ export interface Examination {
 export async function* checkLines(
   probe: Probe,
   chosen: Candidate,
-  place: Place,
+  place: Subject,
   { isStrict, after }: Examination,
 ): AsyncGenerator<Line> {
   const wanted = checks.filter(

@@ -55,16 +55,16 @@ export const unknownId = (): string => `unknown-${newId()}`;
 const MAX_QUOTED = 200;
 
 /** Returns a text of the agent for a finding. */
-export function quoted(text: string): string {
+export function excerpt(text: string): string {
   return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED)}…`;
 }
 
 export async function expectError(call: Promise<unknown>, ...reasons: readonly Reason[]): Promise<Finding> {
   const wanted = reasons.join(" or ");
-  const error = await errorOf(call);
+  const error = await callError(call);
   if (error === undefined) return { fault: `the call succeeded, expected ${wanted}` };
   if (reasons.includes(error.reason)) return undefined;
-  return { fault: `expected ${wanted}, got ${error.reason}: ${quoted(error.message)}` };
+  return { fault: `expected ${wanted}, got ${error.reason}: ${excerpt(error.message)}` };
 }
 
 /** Errors that say nothing about a requirement. */
@@ -76,7 +76,7 @@ const unanswered: ReadonlySet<Reason> = new Set<Reason>([
 ]);
 
 /** Returns the error of a call. @throws A2AError if the call got no answer, or was not allowed */
-export async function errorOf(call: Promise<unknown>): Promise<A2AError | undefined> {
+export async function callError(call: Promise<unknown>): Promise<A2AError | undefined> {
   try {
     await call;
     return undefined;
@@ -120,7 +120,7 @@ export async function faultOfPing(client: A2AClient, signal: AbortSignal): Promi
     return "a task that does not exist was found";
   } catch (thrown) {
     const { reason, message } = clientError(thrown);
-    return alive.has(reason) ? undefined : `${reason}: ${quoted(message)}`;
+    return alive.has(reason) ? undefined : `${reason}: ${excerpt(message)}`;
   }
 }
 
@@ -140,12 +140,12 @@ export interface Line {
 }
 
 /** Subject of a finding: an interface, or the card. */
-export type Place = Pick<Line, "binding" | "version" | "url">;
+export type Subject = Pick<Line, "binding" | "version" | "url">;
 
 /** A check without its code. */
 export type Rule = Pick<Check, "name" | "section" | "requirement" | "mend" | "isAdvice">;
 
-export function lineOf({ binding, version, url }: Place, rule: Rule, finding: Finding): Line {
+export function lineOf({ binding, version, url }: Subject, rule: Rule, finding: Finding): Line {
   const { name, section, requirement, mend, isAdvice = false } = rule;
   return {
     binding,

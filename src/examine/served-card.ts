@@ -7,7 +7,7 @@ import { EARLIER_CARD_PATH } from "../version/client-versions.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 import { isJsonObject } from "../wire/json-struct.js";
 import { parsedJson } from "../wire/parsed-json.js";
-import { type Finding, quoted, type Rule } from "./check.js";
+import { excerpt, type Finding, type Rule } from "./check.js";
 import { type Exchange, withHeader } from "./wire.js";
 
 /** State that the checks of a card share. */
@@ -80,7 +80,7 @@ export const cardChecks: readonly CardCheck[] = [
     run: served(({ headers }) => {
       const control = headers.get("cache-control");
       if (control === null) return { fault: "Cache-Control is missing" };
-      return /\bmax-age=\d+/.test(control) ? undefined : { fault: `Cache-Control is ${quoted(control)}` };
+      return /\bmax-age=\d+/.test(control) ? undefined : { fault: `Cache-Control is ${excerpt(control)}` };
     }),
   },
   {

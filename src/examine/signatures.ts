@@ -17,7 +17,7 @@ export const signatureCheck: CardCheck = {
     const { signatures } = await verifyCard(text, { jku });
     // An unknown key says nothing about the signature.
     const wrong = signatures.filter(({ valid, fault }) => !valid && fault !== "no-key");
-    if (wrong.length > 0) return { fault: wrong.map(shown).join("; ") };
+    if (wrong.length > 0) return { fault: wrong.map(describedSignature).join("; ") };
     if (signatures.some(({ valid }) => valid)) return undefined;
     return { skipped: "their keys are not on the host of the card: card verify --jku, --jwks or --key" };
   },
@@ -30,4 +30,4 @@ export function keySetsOf({ signatures }: AgentCard): readonly string[] {
   return [...new Set(urls)];
 }
 
-const shown = ({ index, why }: SignatureResult): string => `signature ${index + 1}: ${why}`;
+const describedSignature = ({ index, why }: SignatureResult): string => `signature ${index + 1}: ${why}`;

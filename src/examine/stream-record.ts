@@ -2,7 +2,7 @@ import { type StreamResponse, type Task, TaskState } from "../../gen/lf/a2a/v1/a
 import { clientError } from "../client/errors/errors.js";
 import type { A2AError } from "../core/error.js";
 import { endsBlockingSend } from "../task/state.js";
-import { errorOf, firstOf, type Probe, request } from "./check.js";
+import { callError, firstOf, type Probe, request } from "./check.js";
 
 /** Time until the first event, in milliseconds. */
 export const FIRST_MS = 60_000;
@@ -126,7 +126,7 @@ class StreamWatch {
     const read = client.getTask({ id: this.#taskId }, { signal }).then((task) => {
       this.#record.task = task;
     });
-    await errorOf(read);
+    await callError(read);
   }
 }
 

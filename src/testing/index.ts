@@ -136,13 +136,13 @@ export class AgentTest {
 
   /** The events of a running task; the first one is the task in its present state. */
   subscribe(task: Task | string, calling: TestCallOptions = {}): AsyncIterable<StreamResponse> {
-    const request = create(SubscribeToTaskRequestSchema, { id: idOf(task) });
+    const request = create(SubscribeToTaskRequestSchema, { id: taskIdIn(task) });
     return this.#process.stream(A2AService.method.subscribeToTask, request, this.#calling(calling));
   }
 
   /** A task in its present state. */
   async get(task: Task | string, calling: TestCallOptions = {}): Promise<ReadableTask> {
-    const request = create(GetTaskRequestSchema, { id: idOf(task) });
+    const request = create(GetTaskRequestSchema, { id: taskIdIn(task) });
     return readableTask(await this.#process.unary(A2AService.method.getTask, request, this.#calling(calling)));
   }
 
@@ -155,7 +155,7 @@ export class AgentTest {
 
   /** Cancels a task and returns it. */
   async cancel(task: Task | string, calling: TestCallOptions = {}): Promise<ReadableTask> {
-    const request = create(CancelTaskRequestSchema, { id: idOf(task) });
+    const request = create(CancelTaskRequestSchema, { id: taskIdIn(task) });
     return readableTask(await this.#process.unary(A2AService.method.cancelTask, request, this.#calling(calling)));
   }
 
@@ -163,7 +163,7 @@ export class AgentTest {
   async steps(task: Task | string): Promise<TestStep[]> {
     const steps: TestStep[] = [];
     for (let after = 0; ; ) {
-      const read = await this.#store.read({ taskId: idOf(task), after, limit: 1_000 });
+      const read = await this.#store.read({ taskId: taskIdIn(task), after, limit: 1_000 });
       if (read.length === 0) return steps;
       after += read.length;
       for (const { event } of read.map(decodeEntry)) if (event.case === "step") steps.push(stepOf(event.value));
@@ -247,7 +247,7 @@ export class AgentTest {
 
   #request(content: Content, options: TestSendOptions): SendMessageRequest {
     const { task = "", contextId = "", messageId, referenceTaskIds = [] } = options;
-    const message = agentMessage(content, { taskId: idOf(task), contextId });
+    const message = agentMessage(content, { taskId: taskIdIn(task), contextId });
     message.role = Role.USER;
     message.messageId = messageId ?? message.messageId;
     message.referenceTaskIds = [...referenceTaskIds];
@@ -271,7 +271,7 @@ function stepOf({ name, attempts, outcome }: Step): TestStep {
   return { name, attempts, result, error: outcome.case === "error" ? outcome.value.message : undefined };
 }
 
-function idOf(task: Task | string): string {
+function taskIdIn(task: Task | string): string {
   return typeof task === "string" ? task : task.id;
 }
 

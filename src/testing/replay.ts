@@ -86,7 +86,7 @@ async function replayTurn(
   const running = begin(store, noting(failures, logger));
   try {
     await running.start();
-    await ended(store, taskId);
+    await leaseEnd(store, taskId);
   } finally {
     await running.end();
   }
@@ -120,7 +120,7 @@ function eventsOf(entries: readonly LogEntry[]): StreamResponse[] {
   });
 }
 
-async function ended(store: TaskStore, taskId: string): Promise<void> {
+async function leaseEnd(store: TaskStore, taskId: string): Promise<void> {
   while ((await store.head({ taskId }))?.lease != null) await pause(LOOK_MS, undefined);
 }
 

@@ -90,7 +90,7 @@ export function chatTransport(client: ChatClient, { storage }: ChatTransportOpti
     async sendMessages({ chatId, messages, abortSignal }) {
       const last = messages.findLast(({ role }) => role === "user");
       if (last === undefined) throw new TypeError("The conversation has no message of the user.");
-      const place = placeOf(messages);
+      const place = continuedIds(messages);
       const input = { parts: partsOf(last), ...place };
       const isAnswer = place.taskId !== undefined;
       if (abortSignal === undefined) return agentMessageStream(noted(chatId, client.stream(input)), isAnswer);
@@ -112,7 +112,7 @@ export function chatTransport(client: ChatClient, { storage }: ChatTransportOpti
 }
 
 /** Returns the context of the last answer, and its task if that waits for the next message. */
-function placeOf(messages: readonly UIMessageLike[]): { contextId?: string; taskId?: string } {
+function continuedIds(messages: readonly UIMessageLike[]): { contextId?: string; taskId?: string } {
   const answer = messages.findLast(({ role, metadata }) => role === "assistant" && a2aOf(metadata) !== undefined);
   const { contextId = "", taskId, state } = a2aOf(answer?.metadata) ?? {};
   const waits = state === "TASK_STATE_INPUT_REQUIRED" || state === "TASK_STATE_AUTH_REQUIRED";
@@ -202,7 +202,7 @@ class Chats {
   get(chatId: string): Chat | undefined {
     const chat = this.#chats.get(chatId);
     if (chat !== undefined) return chat;
-    const taskId = this.#storage?.getItem(keyOf(chatId)) ?? "";
+    const taskId = this.#storage?.getItem(storageKey(chatId)) ?? "";
     return taskId === "" ? undefined : this.#set(chatId, { taskId });
   }
 
@@ -213,7 +213,7 @@ class Chats {
     if (this.#chats.get(chatId)?.taskId === task.id) return;
     this.#set(chatId, { taskId: task.id });
     try {
-      this.#storage?.setItem(keyOf(chatId), task.id);
+      this.#storage?.setItem(storageKey(chatId), task.id);
     } catch {
       // A page whose storage is full continues; only a reload loses the task.
     }
@@ -221,7 +221,7 @@ class Chats {
 
   forget(chatId: string): void {
     this.#chats.delete(chatId);
-    this.#storage?.removeItem(keyOf(chatId));
+    this.#storage?.removeItem(storageKey(chatId));
   }
 
   #set(chatId: string, chat: Chat): Chat {
@@ -231,6 +231,6 @@ class Chats {
   }
 }
 
-function keyOf(chatId: string): string {
+function storageKey(chatId: string): string {
   return `parley-chat:${chatId}`;
 }

@@ -143,7 +143,7 @@ class ChunkWriter {
     if (!this.#hasBegun) {
       this.#hasBegun = true;
       const contextId = task?.contextId ?? message?.contextId ?? "";
-      yield { type: "start", messageMetadata: task === undefined ? { a2a: { contextId } } : metadataOf(task) };
+      yield { type: "start", messageMetadata: task === undefined ? { a2a: { contextId } } : a2aMetadata(task) };
     }
     if (kind === "message") return message && (yield* this.#message(message));
     if (task === undefined) return;
@@ -174,7 +174,7 @@ class ChunkWriter {
       };
     }
     if (state === TaskState.CANCELED) yield { type: "abort" };
-    yield this.#task === undefined ? { type: "finish" } : { type: "finish", messageMetadata: metadataOf(this.#task) };
+    yield this.#task === undefined ? { type: "finish" } : { type: "finish", messageMetadata: a2aMetadata(this.#task) };
   }
 
   *fail(thrown: unknown): Generator<UIChunk> {
@@ -277,7 +277,7 @@ class ChunkWriter {
     if (isTerminal(state) || isInterrupted(state)) return statusMessage && (yield* this.#message(statusMessage));
     const text = textOf(statusMessage);
     const values = dataOf(statusMessage);
-    yield { type: "data-status", id: "status", data: { state: stateName(state), text, values }, transient: true };
+    yield { type: "data-status", id: "status", data: { state: protoStateName(state), text, values }, transient: true };
     if (statusMessage === undefined || (this.#progress !== undefined && isSameMessage(this.#progress, statusMessage)))
       return;
     this.#progress = statusMessage;
@@ -313,11 +313,11 @@ class ChunkWriter {
   }
 }
 
-function metadataOf({ id, contextId, status }: Task): A2AMetadata {
-  return { a2a: { contextId, taskId: id, state: stateName(status?.state ?? TaskState.UNSPECIFIED) } };
+function a2aMetadata({ id, contextId, status }: Task): A2AMetadata {
+  return { a2a: { contextId, taskId: id, state: protoStateName(status?.state ?? TaskState.UNSPECIFIED) } };
 }
 
-function stateName(state: TaskState): string {
+function protoStateName(state: TaskState): string {
   return `TASK_STATE_${TaskState[state]}`;
 }
 
@@ -330,11 +330,11 @@ function textAfter(artifact: Artifact, parts = 0): string {
 }
 
 function* fileOf(part: Part): Generator<UIChunk> {
-  const url = urlOf(part);
+  const url = fileUrl(part);
   if (url !== undefined) yield { type: "file", url, mediaType: mediaTypeOf(part) };
 }
 
-function urlOf(part: Part): string | undefined {
+function fileUrl(part: Part): string | undefined {
   if (part.content.case === "url") return part.content.value;
   if (part.content.case === "raw") return `data:${mediaTypeOf(part)};base64,${base64Of(part.content.value)}`;
   return undefined;

@@ -37,7 +37,7 @@ function checkMessage(desc: DescMessage, message: unknown, place: ValuePath, fau
   }
   if (place.level > MESSAGE_LEVELS) return fault(faults, place, "is nested too deep");
   for (const field of desc.fields) {
-    const value = fieldOf(field, message);
+    const value = fieldValue(field, message);
     // An initializer may have null for an absent field.
     if (value === undefined || (value === null && message.$typeName === undefined)) continue;
     checkField(field, value, { above: place, name: field.jsonName, level: place.level + 1 }, faults);
@@ -45,7 +45,7 @@ function checkMessage(desc: DescMessage, message: unknown, place: ValuePath, fau
   }
 }
 
-function fieldOf({ localName, oneof }: DescField, message: Values): unknown {
+function fieldValue({ localName, oneof }: DescField, message: Values): unknown {
   if (oneof === undefined) return message[localName];
   const choice = message[oneof.localName];
   return isJsonObject(choice) && choice.case === localName ? choice.value : undefined;
@@ -69,7 +69,7 @@ function checkValue(field: DescField, value: unknown, place: ValuePath, faults: 
   if (field.message !== undefined) {
     if (!holdsJsonObject(field)) return checkMessage(field.message, value, place, faults);
     if (!isJsonObject(value)) return fault(faults, place, "must be an object");
-    return checkJson(value, place, faults);
+    return checkJsonValue(value, place, faults);
   }
   const expected = field.scalar === undefined ? whole(value) : scalarFault(field.scalar, value);
   const isInJson = field.parent.typeName === "google.protobuf.Value" && typeof value === "number";
@@ -97,7 +97,7 @@ function scalarFault(scalar: ScalarType, value: unknown): string | undefined {
 const whole = (value: unknown): string | undefined => (Number.isSafeInteger(value) ? undefined : "a whole number");
 
 /** Checks a value that must be valid JSON. */
-function checkJson(value: unknown, place: ValuePath, faults: Violation[]): void {
+function checkJsonValue(value: unknown, place: ValuePath, faults: Violation[]): void {
   if (faults.length >= MAX_TOLD || value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number")
     return Number.isFinite(value) ? undefined : fault(faults, place, "must be a finite number");
@@ -105,20 +105,20 @@ function checkJson(value: unknown, place: ValuePath, faults: Violation[]): void 
   const level = place.level + 2;
   if (level > MESSAGE_LEVELS) return fault(faults, place, "is nested too deep");
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) checkJson(value[i], { above: place, name: i, level }, faults);
+    for (let i = 0; i < value.length; i++) checkJsonValue(value[i], { above: place, name: i, level }, faults);
     return;
   }
   for (const [name, each] of Object.entries(value)) {
-    if (each !== undefined) checkJson(each, { above: place, name, level }, faults);
+    if (each !== undefined) checkJsonValue(each, { above: place, name, level }, faults);
   }
 }
 
 function fault(faults: Violation[], place: ValuePath, description: string): void {
-  faults.push({ field: pathOf(place), description });
+  faults.push({ field: pathText(place), description });
 }
 
-function pathOf({ above, name }: ValuePath): string {
-  const path = above === undefined ? "" : pathOf(above);
+function pathText({ above, name }: ValuePath): string {
+  const path = above === undefined ? "" : pathText(above);
   if (typeof name === "number") return `${path}[${name}]`;
   return path === "" ? name : `${path}.${name}`;
 }

@@ -27,7 +27,7 @@ export interface MessagePlace {
 
 /** Converts a caller's input to a Message with the role `user`. */
 export function messageOf(input: MessageInput, place: MessagePlace = {}): Message {
-  if (isMessage(input)) return input;
+  if (isMessageInput(input)) return input;
   const fields: MessageFields = isFields(input) ? input : { parts: input };
   checkParts(input, fields.parts);
   const message = create(MessageSchema);
@@ -35,7 +35,7 @@ export function messageOf(input: MessageInput, place: MessagePlace = {}): Messag
   message.contextId = fields.contextId ?? place.contextId ?? "";
   message.taskId = fields.taskId ?? place.taskId ?? "";
   message.role = Role.USER;
-  message.parts = typeof fields.parts === "string" ? [partOf({ text: fields.parts })] : fields.parts.map(partOf);
+  message.parts = typeof fields.parts === "string" ? [partFrom({ text: fields.parts })] : fields.parts.map(partFrom);
   if (fields.metadata !== undefined) message.metadata = fields.metadata;
   if (fields.extensions !== undefined) message.extensions = copied(fields.extensions);
   if (fields.referenceTaskIds !== undefined) message.referenceTaskIds = copied(fields.referenceTaskIds);
@@ -46,7 +46,7 @@ export function messageOf(input: MessageInput, place: MessagePlace = {}): Messag
 const copied = (list: readonly string[]): string[] => (Array.isArray(list) ? [...list] : (list as unknown as string[]));
 
 /** Returns the request that sends a message. */
-export function requestOf(message: Message, options: SendOptions, returnImmediately: boolean): SendMessageRequest {
+export function sendRequest(message: Message, options: SendOptions, returnImmediately: boolean): SendMessageRequest {
   const configuration = {
     returnImmediately,
     acceptedOutputModes: copied(options.acceptedOutputModes ?? []),
@@ -60,7 +60,7 @@ export function requestOf(message: Message, options: SendOptions, returnImmediat
   return request;
 }
 
-function isMessage(input: MessageInput): input is Message {
+function isMessageInput(input: MessageInput): input is Message {
   return typeof input === "object" && input !== null && "$typeName" in input;
 }
 
@@ -88,17 +88,17 @@ const contents = ["text", "data", "raw", "url"];
 
 const hasContent = (part: object): boolean => contents.some((name) => name in part);
 
-function partOf(given: PartInput): Part {
+function partFrom(given: PartInput): Part {
   const input = withoutFile(given);
   const part = create(PartSchema);
-  part.content = contentOf(input);
+  part.content = partContent(input);
   part.mediaType = input.mediaType ?? "";
   part.filename = input.filename ?? "";
   if (input.metadata !== undefined) part.metadata = input.metadata;
   return part;
 }
 
-function contentOf(input: PartInput): Part["content"] {
+function partContent(input: PartInput): Part["content"] {
   if ("text" in input) return { case: "text", value: input.text };
   if ("raw" in input) return { case: "raw", value: input.raw };
   if ("url" in input) return { case: "url", value: input.url };

@@ -8,7 +8,7 @@ import type { CallScope } from "./call-scope.js";
 import type { ClientCore } from "./core.js";
 
 /** Returns the idempotency key of a send: the caller's, or a new one if the agent declares support. */
-export function keyOf(core: ClientCore, { idempotencyKey }: SendOptions): string | undefined {
+export function idempotencyKeyOf(core: ClientCore, { idempotencyKey }: SendOptions): string | undefined {
   return idempotencyKey ?? (core.idempotent ? newId() : undefined);
 }
 
@@ -22,7 +22,7 @@ export async function sendOnce(
   request: SendMessageRequest,
   options: SendOptions,
   scope: CallScope | undefined,
-  key: string | undefined = keyOf(core, options),
+  key: string | undefined = idempotencyKeyOf(core, options),
 ): Promise<SendMessageResponse> {
   const headers = key === undefined ? options.headers : withKey(options, key);
   scope?.check();

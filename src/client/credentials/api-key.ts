@@ -18,10 +18,10 @@ const nameForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
  */
 export function apiKey(key: Secret, options: SentOptions = {}): Credential {
   const fits = (scheme: SecurityScheme): boolean => placeOf(scheme) !== undefined;
-  return secretCredential(key, { name: "The key", form: keyForm, fits, put }, options);
+  return secretCredential(key, { name: "The key", form: keyForm, fits, put: putKey }, options);
 }
 
-function put(target: CredentialTarget, key: string, { scheme }: CredentialContext): void {
+function putKey(target: CredentialTarget, key: string, { scheme }: CredentialContext): void {
   const { location = "", name = "" } = placeOf(scheme) ?? {};
   if (location === "query") return target.addQuery(name, key);
   checkForm(key, location === "cookie" ? cookieForm : headerForm);

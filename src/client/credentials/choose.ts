@@ -130,10 +130,10 @@ class Wallet {
   }
 
   complaint(requirements: readonly Scopes[]): string {
-    const ways = requirements.map((each) => listed([...each.keys()], (name) => this.#describe(name), " with "));
+    const ways = requirements.map((each) => joinedList([...each.keys()], (name) => this.#describe(name), " with "));
     const names = [...this.#named.keys()].filter((name) => this.#scheme(name) === undefined);
-    const unknown = names.length === 0 ? "" : ` The card has no ${listed(names, quoted, ", ")}.`;
-    const required = listed(ways, (way) => way, ", or ");
+    const unknown = names.length === 0 ? "" : ` The card has no ${joinedList(names, quotedName, ", ")}.`;
+    const required = joinedList(ways, (way) => way, ", or ");
     return `The credentials that were given are not those that the agent requires: ${required}.${unknown}`;
   }
 
@@ -151,16 +151,16 @@ class Wallet {
   #describe(name: string): string {
     const scheme = this.#scheme(name);
     return scheme === undefined
-      ? `${quoted(name)}, which the card does not declare`
-      : `${quoted(name)} (${kindOf(scheme)})`;
+      ? `${quotedName(name)}, which the card does not declare`
+      : `${quotedName(name)} (${describedScheme(scheme)})`;
   }
 }
 
-const listed = (all: readonly string[], describe: (each: string) => string, between: string): string =>
+const joinedList = (all: readonly string[], describe: (each: string) => string, between: string): string =>
   [...all.slice(0, MAX_TOLD).map(describe), ...(all.length > MAX_TOLD ? ["…"] : [])].join(between);
 
 /** Quotes a name from the card: shortened, without terminal control characters. */
-const quoted = (name: string): string => JSON.stringify(name.slice(0, 64).replace(/[^\x20-\x7e]/g, "?"));
+const quotedName = (name: string): string => JSON.stringify(name.slice(0, 64).replace(/[^\x20-\x7e]/g, "?"));
 
 /** Names the place of a scheme's credential, to detect two at the same place. */
 function placeNameOf(scheme: SecurityScheme): string | undefined {
@@ -170,7 +170,7 @@ function placeNameOf(scheme: SecurityScheme): string | undefined {
   return kind === "mtlsSecurityScheme" || kind === undefined ? undefined : "header authorization";
 }
 
-function kindOf({ scheme }: SecurityScheme): string {
+function describedScheme({ scheme }: SecurityScheme): string {
   switch (scheme.case) {
     case "apiKeySecurityScheme":
       return "an API key";

@@ -39,7 +39,7 @@ interface ReadCard {
  */
 export async function readCard(text: string, where: string, version?: string): Promise<ReadCard> {
   checkValues(text, where);
-  const json = parsed(text, where);
+  const json = parsedCard(text, where);
   const isOlder = !hasInterfaces(json);
   const isNameless = isOlder && (typeof json.protocolVersion !== "string" || json.protocolVersion.trim() === "");
   const isGuessed = isNameless && version === undefined;
@@ -50,7 +50,7 @@ export async function readCard(text: string, where: string, version?: string): P
   } catch (error) {
     if (!(error instanceof A2AError)) throw error;
     // Parsed again because reading may have modified the object.
-    const again = parsed(text, where);
+    const again = parsedCard(text, where);
     const rest = isOlder ? await olderCardJson({ ...again, ...named }, where) : again;
     return { card: readRest(rest, error, where), isOlder, isGuessed };
   }
@@ -73,9 +73,9 @@ async function olderCardJson(
 }
 
 function readRest(json: Readonly<Record<string, unknown>>, error: A2AError, where: string): AgentCard {
-  const broken = new Set(error.violations.map(memberOf));
+  const broken = new Set(error.violations.map(violatedMember));
   const rest = Object.fromEntries(Object.entries(json).filter(([name]) => !broken.has(camelCase(name))));
-  const needed = error.violations.filter((violation) => essential.has(memberOf(violation)));
+  const needed = error.violations.filter((violation) => essential.has(violatedMember(violation)));
   if (needed.length > 0 || broken.has("")) throw malformed(where, needed.length > 0 ? needed : error.violations, error);
   try {
     return read(rest);
@@ -85,7 +85,7 @@ function readRest(json: Readonly<Record<string, unknown>>, error: A2AError, wher
 }
 
 /** Returns the member of the card that a violation concerns. */
-const memberOf = ({ field }: Violation): string => camelCase(/^[^.[]*/.exec(field)?.[0] ?? "");
+const violatedMember = ({ field }: Violation): string => camelCase(/^[^.[]*/.exec(field)?.[0] ?? "");
 
 const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
@@ -97,7 +97,7 @@ function checkValues(text: string, where: string): void {
   throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is not an agent card: it ${what}.`);
 }
 
-function parsed(text: string, where: string): Record<string, unknown> {
+function parsedCard(text: string, where: string): Record<string, unknown> {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -144,7 +144,7 @@ function malformed(where: string, violations: readonly Violation[], cause: unkno
   return new A2AError("INVALID_AGENT_RESPONSE", message, { violations, cause });
 }
 
-type Json = Record<string, unknown>;
+type RawCard = Record<string, unknown>;
 
 /*
  * Security declarations in the forms of libraries that deviate from the contract's JSON. Without these conversions their
@@ -152,7 +152,7 @@ type Json = Record<string, unknown>;
  */
 
 /** Converts security declarations to the JSON form of the contract. Modifies the card. */
-export function mendSecurity(card: Json): void {
+export function mendSecurity(card: RawCard): void {
   const { securitySchemes, skills } = card;
   if (isJsonObject(securitySchemes)) card.securitySchemes = mapped(securitySchemes, mendScheme);
   mendRequirements(card);
@@ -160,7 +160,7 @@ export function mendSecurity(card: Json): void {
 }
 
 /** a2a-go 2.3 writes a scheme's scopes as a list, where the contract has an object with a list. */
-function mendRequirements(holder: Json): void {
+function mendRequirements(holder: RawCard): void {
   const { securityRequirements } = holder;
   if (!Array.isArray(securityRequirements)) return;
   for (const each of securityRequirements) {
@@ -182,8 +182,8 @@ function chosen(json: unknown, member: string): unknown {
   return isJsonObject(choice) && typeof choice.$case === "string" ? { [choice.$case]: choice.value } : json;
 }
 
-function mapped(json: Json, map: (value: unknown) => unknown): Json {
-  const result: Json = {};
+function mapped(json: RawCard, map: (value: unknown) => unknown): RawCard {
+  const result: RawCard = {};
   for (const [name, value] of Object.entries(json)) setOwn(result, name, map(value));
   return result;
 }

@@ -51,7 +51,7 @@ export interface CardOptions {
 }
 
 /** Dependencies of finding a card. */
-interface Finding {
+interface Search {
   readonly http: HttpClient;
   readonly options: CardOptions;
   readonly cache: CardCache | undefined;
@@ -86,7 +86,7 @@ const write = jsonWriter(AgentCardSchema);
  * PERMISSION_DENIED from the server; VERSION_NOT_SUPPORTED for an older card; INVALID_AGENT_RESPONSE for anything that
  * is not a card, is too large, has too many redirects, or has rejected signatures; DEADLINE_EXCEEDED; CANCELLED.
  */
-export async function findCard(source: CardSource, finding: Finding): Promise<FoundCard> {
+export async function findCard(source: CardSource, finding: Search): Promise<FoundCard> {
   const { cardTimeoutMs } = finding.limits;
   const late = `The agent's card was not found within ${cardTimeoutMs} ms.`;
   const scope = new CallScope(finding.signal, cardTimeoutMs, late);
@@ -101,7 +101,7 @@ export async function findCard(source: CardSource, finding: Finding): Promise<Fo
   }
 }
 
-async function find(source: CardSource, finding: Finding): Promise<FoundCard> {
+async function find(source: CardSource, finding: Search): Promise<FoundCard> {
   const isVerified = finding.options.verify !== undefined;
   const origin = { asked: undefined, url: undefined, isVerified };
   if (isMessage(source, AgentCardSchema)) {
@@ -110,7 +110,7 @@ async function find(source: CardSource, finding: Finding): Promise<FoundCard> {
   }
   const given = cardJson(source);
   if (given !== undefined) return { ...origin, text: given, ...(await accepted(given, "The card", finding)) };
-  const url = urlOf(source as string | URL);
+  const url = cardUrl(source as string | URL);
   const { text, url: from } = await received(url, finding);
   return { ...(await accepted(text, withoutSecrets(from), finding)), text, asked: url.href, url: from, isVerified };
 }
@@ -128,7 +128,7 @@ function cardJson(source: CardSource): string | undefined {
   throw invalid([{ field: "", description: "the agent is neither a URL nor a card" }]);
 }
 
-function urlOf(source: string | URL): URL {
+function cardUrl(source: string | URL): URL {
   const url = parseUrl(String(source));
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
   throw invalid([{ field: "", description: `${shown(String(source))} is not an absolute http or https URL` }]);
@@ -137,7 +137,7 @@ function urlOf(source: string | URL): URL {
 async function accepted(
   text: string,
   where: string,
-  { options, version }: Finding,
+  { options, version }: Search,
 ): Promise<Pick<FoundCard, "card" | "isGuessed">> {
   const { card, isOlder, isGuessed } = await readCard(text, where, version);
   if (options.verify === undefined) return { card, isGuessed };
@@ -164,7 +164,7 @@ interface Received {
 }
 
 /** Requests the well-known path, then that of older versions, then the URL itself. */
-async function received(url: URL, finding: Finding): Promise<Received> {
+async function received(url: URL, finding: Search): Promise<Received> {
   if (finding.isExact === true || /\.json$/i.test(url.pathname)) return fetched(url.href, finding);
   let missing: CardRequestError | undefined;
   for (const path of [WELL_KNOWN_PATH, EARLIER_CARD_PATH]) {
@@ -202,7 +202,7 @@ export class CardRequestError extends A2AError {
 }
 
 /** Fetches a card, with retries after transient errors. */
-async function fetched(url: string, finding: Finding): Promise<Received> {
+async function fetched(url: string, finding: Search): Promise<Received> {
   const { limits, signal } = finding;
   for (let failures = 1; ; failures++) {
     try {
@@ -216,7 +216,7 @@ async function fetched(url: string, finding: Finding): Promise<Received> {
   }
 }
 
-async function followed(first: string, finding: Finding): Promise<Received> {
+async function followed(first: string, finding: Search): Promise<Received> {
   const { limits } = finding;
   let url = first;
   let headers = new Headers(finding.options.headers);
@@ -243,7 +243,7 @@ function redirected(url: string, location: string | null): string {
 }
 
 /** Returns the text at a URL, from the cache if it is fresh, or the location of a redirect. */
-async function asked(url: string, own: Headers, finding: Finding): Promise<string | { location: string | null }> {
+async function asked(url: string, own: Headers, finding: Search): Promise<string | { location: string | null }> {
   const { http, cache, limits, signal } = finding;
   const key = `${url}\n${JSON.stringify([...own])}`;
   const kept = cache?.get(key);
@@ -256,14 +256,14 @@ async function asked(url: string, own: Headers, finding: Finding): Promise<strin
   const { status } = answer;
   if (status === 304 && kept !== undefined) {
     answer.cancel();
-    keep(cache, key, answer, { ...kept, etag: answer.headers.get("etag") ?? kept.etag }, limits);
+    keepCard(cache, key, answer, { ...kept, etag: answer.headers.get("etag") ?? kept.etag }, limits);
     return kept.text;
   }
   if (status === 200) {
     const text = await answer.text(limits.maxCardBytes);
     const { headers: answerHeaders } = answer;
     const etag = answerHeaders.get("etag") ?? undefined;
-    keep(cache, key, answer, { text, etag, lastModified: answerHeaders.get("last-modified") ?? undefined }, limits);
+    keepCard(cache, key, answer, { text, etag, lastModified: answerHeaders.get("last-modified") ?? undefined }, limits);
     return text;
   }
   answer.cancel();
@@ -271,7 +271,7 @@ async function asked(url: string, own: Headers, finding: Finding): Promise<strin
   throw cardRequestError(url, answer);
 }
 
-function keep(
+function keepCard(
   cache: CardCache | undefined,
   key: string,
   { headers }: HttpAnswer,

@@ -106,15 +106,15 @@ export function errorOfHead(head: AnswerHead, body = ""): A2AError {
   }
   if (isSuccess(status)) {
     const what =
-      body === "" ? "without a body" : `${type} that is not an answer of the protocol${shown(contentType, body)}`;
+      body === "" ? "without a body" : `${type} that is not an answer of the protocol${bodyExcerpt(contentType, body)}`;
     return errorOf({ metadata }, `The server answered with HTTP ${status} ${what}.`, "INVALID_AGENT_RESPONSE", headers);
   }
-  const text = `The server answered with HTTP ${status}${body === "" ? "" : `, ${type}${shown(contentType, body)}`}.`;
+  const text = `The server answered with HTTP ${status}${body === "" ? "" : `, ${type}${bodyExcerpt(contentType, body)}`}.`;
   return errorOf({ metadata }, text, reasonOfHttp(status), headers);
 }
 
 /** Returns the beginning of a readable body; markup is omitted. */
-function shown(contentType: string, body: string): string {
+function bodyExcerpt(contentType: string, body: string): string {
   if (/html|xml|event-stream/i.test(contentType) || /^\s*</.test(body)) return "";
   const line = body
     .slice(0, MAX_BODY)

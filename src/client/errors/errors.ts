@@ -43,7 +43,7 @@ export function connectErrorOf(error: A2AError): ConnectError {
 }
 
 /** Returns the error for a failed socket. Errors of other kinds are programming errors. */
-export function unavailable(cause: unknown, host: string): A2AError {
+export function hostUnavailable(cause: unknown, host: string): A2AError {
   return new A2AError("UNAVAILABLE", `${host} cannot be reached: ${socketFailure(cause)}.`, { cause });
 }
 

@@ -181,10 +181,10 @@ export class ClientFold {
 
   /** Returns the content that a task has gained: of the agent's messages first, each once, then of artifacts. */
   #gained(before: Task | undefined, after: Task): GainedContent {
-    const heard = new Set(messagesOf(before).map(({ messageId }) => messageId));
+    const heard = new Set(knownMessages(before).map(({ messageId }) => messageId));
     const added: Part[] = [];
     let text = "";
-    for (const message of messagesOf(after)) {
+    for (const message of knownMessages(after)) {
       const isNew = message.role !== Role.USER && !heard.has(message.messageId);
       heard.add(message.messageId);
       if (!isNew) continue;
@@ -302,7 +302,7 @@ function mergedHistory(known: readonly Message[], received: Message[]): Message[
   return [...known, ...received.filter(({ messageId }) => !have.has(messageId))];
 }
 
-function messagesOf(task: Task | undefined): readonly Message[] {
+function knownMessages(task: Task | undefined): readonly Message[] {
   const statusMessage = task?.status?.message;
   return statusMessage === undefined ? (task?.history ?? []) : [...(task?.history ?? []), statusMessage];
 }

@@ -13,7 +13,7 @@ import type { FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from 
 import { callScopeOf, since } from "../calls/call-scope.js";
 import { checkOptions, followChecks, sendChecks, streamChecks } from "../calls/check-options.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
-import { type MessagePlace, messageOf, requestOf } from "../calls/message-input.js";
+import { type MessagePlace, messageOf, sendRequest } from "../calls/message-input.js";
 import { sendOnce } from "../calls/send-once.js";
 import { clientError } from "../errors/errors.js";
 import { ReceivedAnswer } from "./received.js";
@@ -31,7 +31,7 @@ export async function send(
   place: MessagePlace = {},
 ): Promise<Answer> {
   checkOptions(options, sendChecks);
-  const request = requestOf(messageOf(input, place), options, options.returnImmediately === true);
+  const request = sendRequest(messageOf(input, place), options, options.returnImmediately === true);
   const startedAt = performance.now();
   // Set if the caller can end the call.
   const scope = options.signal === undefined && options.timeoutMs === undefined ? undefined : callScopeOf(options);
@@ -39,9 +39,9 @@ export async function send(
     const question = questionBefore(core, request);
     const answer = await sendOnce(core, request, options, scope);
     const isOpen = isUnderWay(answer) || isQuestion(answer, question);
-    if (options.returnImmediately === true || !isOpen) return answerOf(noted(core, answer));
+    if (options.returnImmediately === true || !isOpen) return receivedAnswer(noteQuestion(core, answer));
     const { timeoutMs = core.sendTimeoutMs ?? 0 } = options;
-    return answerOf(await ended(core, { request, answer }, since(startedAt, { ...options, timeoutMs })));
+    return receivedAnswer(await finished(core, { request, answer }, since(startedAt, { ...options, timeoutMs })));
   } finally {
     scope?.end();
   }
@@ -58,18 +58,18 @@ function isQuestion({ payload }: SendMessageResponse, question: string | undefin
 }
 
 /** Records the question in an answer. */
-function noted({ asked }: ClientCore, answer: SendMessageResponse): SendMessageResponse {
+function noteQuestion({ asked }: ClientCore, answer: SendMessageResponse): SendMessageResponse {
   if (answer.payload.case === "task") asked.note(answer.payload.value);
   return answer;
 }
 
-interface Answered {
+interface AnsweredSend {
   readonly request: SendMessageRequest;
   readonly answer: SendMessageResponse;
 }
 
 /** Follows the task of an answer until it is finished or waits for its client. */
-async function ended(core: ClientCore, answered: Answered, options: SendOptions): Promise<SendMessageResponse> {
+async function finished(core: ClientCore, answered: AnsweredSend, options: SendOptions): Promise<SendMessageResponse> {
   const { answer } = answered;
   let task = answer.payload.value as Task;
   try {
@@ -87,7 +87,7 @@ async function ended(core: ClientCore, answered: Answered, options: SendOptions)
 
 const unfollowable: ReadonlySet<Reason> = new Set<Reason>(["METHOD_NOT_FOUND", "UNSUPPORTED_OPERATION"]);
 
-function answerOf({ payload }: SendMessageResponse): Answer {
+function receivedAnswer({ payload }: SendMessageResponse): Answer {
   if (payload.case !== undefined) return new ReceivedAnswer(payload.value);
   throw new A2AError("INVALID_AGENT_RESPONSE", "The answer has neither a task nor a message.");
 }
@@ -112,7 +112,7 @@ export function stream(
   checkOptions(options, streamChecks);
   const message = messageOf(input, place);
   // Without streaming the task is polled. An existing task would first be seen in its earlier state, so its send waits.
-  const request = requestOf(message, options, !core.canStream && message.taskId === "");
+  const request = sendRequest(message, options, !core.canStream && message.taskId === "");
   return new TaskFollower(core, options, { request, known }).updates();
 }
 

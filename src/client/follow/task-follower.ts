@@ -22,7 +22,7 @@ import { type OfSkill, ofSkill, type StreamOptions } from "../calls/call-options
 import { type CallScope, callScopeOf } from "../calls/call-scope.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
 import { isPassing } from "../calls/retry-delay.js";
-import { keyOf, sendOnce } from "../calls/send-once.js";
+import { idempotencyKeyOf, sendOnce } from "../calls/send-once.js";
 import { isCut, neverArrived, saysNothing, unknownArrival } from "../errors/errors.js";
 import { ClientFold, generationIn } from "./fold.js";
 import { RetryState, StreamConnection } from "./retry-state.js";
@@ -92,7 +92,7 @@ export class TaskFollower {
     this.#request = request;
     this.#isSending = request !== undefined;
     this.#taskId = taskId ?? "";
-    this.#key = keyOf(core, options);
+    this.#key = idempotencyKeyOf(core, options);
     this.#ofSkill = ofSkill(options.skill);
     this.#fold = new ClientFold(options.maxTaskBytes, known);
     if (request === undefined && options.afterGeneration !== undefined) this.#fold.generation = options.afterGeneration;

@@ -38,17 +38,17 @@ export function isOther({ content }: Part): boolean {
  * compared directly. Unknown fields (`$unknown`) and the order of members are ignored.
  */
 export function isSameMessage<M extends AnyMessage>(one: M, other: M): boolean {
-  return isSame(one, other);
+  return isSameValue(one, other);
 }
 
-function isSame(one: unknown, other: unknown): boolean {
+function isSameValue(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
   if (isList(one) || isList(other)) return isList(one) && isList(other) && isSameList(one, other);
-  const names = namesOf(one);
+  const names = memberNames(one);
   return (
-    names.length === namesOf(other).length &&
-    names.every((name) => Object.hasOwn(other, name) && isSame(valueIn(one, name), valueIn(other, name)))
+    names.length === memberNames(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && isSameValue(valueIn(one, name), valueIn(other, name)))
   );
 }
 
@@ -60,10 +60,10 @@ function isList(value: object): value is List {
 }
 
 function isSameList(one: List, other: List): boolean {
-  return one.length === other.length && one.every((item: unknown, i: number) => isSame(item, other[i]));
+  return one.length === other.length && one.every((item: unknown, i: number) => isSameValue(item, other[i]));
 }
 
-function namesOf(value: object): string[] {
+function memberNames(value: object): string[] {
   return Object.keys(value).filter((name) => name !== "$unknown" && valueIn(value, name) !== undefined);
 }
 

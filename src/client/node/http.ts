@@ -35,14 +35,14 @@ export function split(url: string, origins: Set<string>): [origin: string, path:
   return [origin, pathname + search];
 }
 
-type Fields = Record<string, string | string[] | undefined>;
+type NodeHeaders = Record<string, string | string[] | undefined>;
 
 /** One request and its answer, with undici's callbacks. */
 class Http1Request extends IncomingAnswer implements Dispatcher.DispatchHandler, Sending {
   #path = "";
   #connection: Connection | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  #fields: Fields = {};
+  #fields: NodeHeaders = {};
   #interim = 0;
 
   begin(connections: ConnectionPools, [origin, path]: [origin: string, path: string]): void {
@@ -83,14 +83,14 @@ class Http1Request extends IncomingAnswer implements Dispatcher.DispatchHandler,
     if (this.isOver) this.abort();
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, fields: Fields): void {
+  onResponseStart(_: Dispatcher.DispatchController, status: number, fields: NodeHeaders): void {
     if (status < 200) {
       this.#interim++;
       if (this.#interim > MAX_INTERIM) this.breakOff(wrong(`More than ${MAX_INTERIM} interim answers came.`));
       return;
     }
     this.#fields = fields;
-    this.answered(status, first(fields["content-type"]), first(fields["content-encoding"]));
+    this.answered(status, firstValue(fields["content-type"]), firstValue(fields["content-encoding"]));
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Uint8Array): void {
@@ -139,6 +139,6 @@ class Http1Request extends IncomingAnswer implements Dispatcher.DispatchHandler,
 }
 
 /** Returns the first value of a header field. */
-export function first(value: string | string[] | undefined): string {
+export function firstValue(value: string | string[] | undefined): string {
   return typeof value === "string" ? value : (value?.[0] ?? "");
 }

@@ -2,7 +2,7 @@ import type { ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
 import { A2AError } from "../../core/error.js";
 import { membersOf } from "../../core/members.js";
 import type { HttpClient } from "../platform.js";
-import { first, split } from "./http.js";
+import { firstValue, split } from "./http.js";
 import { IncomingAnswer } from "./incoming.js";
 import type { Session, Sessions } from "./sessions.js";
 
@@ -59,13 +59,13 @@ class Http2Request extends IncomingAnswer {
   }
 
   get trailers(): Headers | undefined {
-    if (this.#trailing !== undefined) this.#trailers ??= headersOf(this.#trailing);
+    if (this.#trailing !== undefined) this.#trailers ??= webHeaders(this.#trailing);
     return this.#trailers;
   }
 
   field(of: "headers" | "trailers", name: string): string | undefined {
     const value = (of === "headers" ? this.#fields : this.#trailing)?.[name];
-    return value === undefined ? undefined : first(value);
+    return value === undefined ? undefined : firstValue(value);
   }
 
   /** Waits until the connection is open or has answered a ping. Takes another one if it does not. */
@@ -121,7 +121,7 @@ class Http2Request extends IncomingAnswer {
   responded(fields: IncomingHttpHeaders): void {
     this.#hear();
     this.#fields = fields;
-    this.answered(Number(fields[":status"]), fields["content-type"] ?? "", first(fields["content-encoding"]));
+    this.answered(Number(fields[":status"]), fields["content-type"] ?? "", firstValue(fields["content-encoding"]));
   }
 
   override arrived(chunk: Uint8Array): void {
@@ -150,7 +150,7 @@ class Http2Request extends IncomingAnswer {
   }
 
   protected makeHeaders(): Headers {
-    return headersOf(this.#fields);
+    return webHeaders(this.#fields);
   }
 
   protected pauseReading(): void {
@@ -200,7 +200,7 @@ function refusedStreamError(cause: unknown): Error {
   return Object.assign(new Error("the request was refused", { cause }), { code: "REFUSED_STREAM" });
 }
 
-function headersOf(fields: IncomingHttpHeaders): Headers {
+function webHeaders(fields: IncomingHttpHeaders): Headers {
   const headers = new Headers();
   for (const [name, value = ""] of Object.entries(fields)) {
     if (name.startsWith(":")) continue;

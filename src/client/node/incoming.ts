@@ -1,7 +1,7 @@
 import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
 import { parseUrl } from "../../core/net.js";
-import { unavailable } from "../errors/errors.js";
+import { hostUnavailable } from "../errors/errors.js";
 import type { HttpAnswer, HttpAsk } from "../platform.js";
 
 /** Unread bytes after which reading from the connection pauses. */
@@ -153,7 +153,7 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
   #errorOf(failure: unknown): unknown {
     const { signal, url } = this.ask;
     if (signal?.aborted) return signal.reason;
-    return failure instanceof A2AError ? failure : unavailable(failure, parseUrl(url)?.host ?? "the server");
+    return failure instanceof A2AError ? failure : hostUnavailable(failure, parseUrl(url)?.host ?? "the server");
   }
 
   #resume(): void {

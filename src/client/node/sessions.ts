@@ -58,7 +58,7 @@ export class Sessions {
 
   /** Returns a connection for a call, which counts until it is released. @throws A2AError UNAVAILABLE after `close` */
   take(origin: string): Session {
-    if (this.#isClosed) throw closed();
+    if (this.#isClosed) throw clientClosed();
     const sessions = this.#of(origin);
     let session = sessionWithCapacity(sessions);
     if (session === undefined) {
@@ -72,7 +72,7 @@ export class Sessions {
 
   close(): void {
     this.#isClosed = true;
-    for (const session of [...this.#servers.values()].flat()) session.destroy(closed());
+    for (const session of [...this.#servers.values()].flat()) session.destroy(clientClosed());
   }
 
   #of(origin: string): Session[] {
@@ -104,7 +104,7 @@ function sessionWithCapacity(sessions: readonly Session[]): Session | undefined 
   return sessions.length < 2 ? undefined : least;
 }
 
-function closed(): A2AError {
+function clientClosed(): A2AError {
   return new A2AError("UNAVAILABLE", "The client is closed.");
 }
 

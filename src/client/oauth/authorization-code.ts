@@ -17,10 +17,10 @@ import type { Credential } from "../credentials/credential.js";
 import { issuerFailure } from "./failures.js";
 import { flowCredential } from "./flow-credential.js";
 import { signedInKeeper } from "./kept.js";
-import { checkOptions, type OAuthOptions, oauthChecks } from "./options.js";
+import { checkOAuthOptions, type OAuthOptions, oauthChecks } from "./options.js";
 import type { OAuthStorage } from "./storage.js";
 import type { TokenKeeper } from "./token-keeper.js";
-import { isTexts, jsonOf } from "./tokens.js";
+import { isTexts, parsedObject } from "./tokens.js";
 
 /** Options of `authorizationCode`. */
 export interface AuthorizationCodeOptions extends OAuthOptions {
@@ -83,7 +83,7 @@ export interface AuthorizationCodeCredential extends Credential {
  * @throws TypeError for invalid options
  */
 export function authorizationCode(options: AuthorizationCodeOptions): AuthorizationCodeCredential {
-  checkOptions(options, checks, ["storage"]);
+  checkOAuthOptions(options, checks, ["storage"]);
   const keeper = signedInKeeper(options, "authorizationCode");
   const credential = flowCredential(keeper, "authorizationCode", options);
   const signIns = new SignIns(options, keeper, credential);
@@ -224,7 +224,7 @@ function writePending({ scheme, ...pending }: PendingSignIn): string {
 
 /** Parses a stored sign-in; undefined if it is invalid. */
 function readPending(text: string | null | undefined): PendingSignIn | undefined {
-  const { key, scopes, redirectUri, verifier, nonce, at, scheme } = jsonOf(text) ?? {};
+  const { key, scopes, redirectUri, verifier, nonce, at, scheme } = parsedObject(text) ?? {};
   const isWhole = typeof key === "string" && typeof verifier === "string" && typeof at === "number" && isTexts(scopes);
   if (!isWhole || typeof redirectUri !== "string" || parseUrl(redirectUri) === undefined) return undefined;
   try {

@@ -1,7 +1,7 @@
 import { clientCredentialsGrant } from "openid-client";
 import type { Credential } from "../credentials/credential.js";
 import { flowCredential } from "./flow-credential.js";
-import { checkOptions, type OAuthOptions } from "./options.js";
+import { checkOAuthOptions, type OAuthOptions } from "./options.js";
 import { TokenKeeper } from "./token-keeper.js";
 
 /** Options of `clientCredentials`: a secret or a private key, and the options of all flows. */
@@ -15,7 +15,7 @@ export interface ClientCredentialsOptions extends OAuthOptions {}
  * @throws TypeError for invalid options
  */
 export function clientCredentials(options: ClientCredentialsOptions): Credential {
-  checkOptions(options);
+  checkOAuthOptions(options);
   const keeper = new TokenKeeper(options, {
     name: "clientCredentials",
     isUnattended: true,

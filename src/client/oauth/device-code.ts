@@ -4,7 +4,7 @@ import { parseUrl } from "../../core/net.js";
 import { aFunction, type OptionChecks } from "../../core/options.js";
 import type { Credential } from "../credentials/credential.js";
 import { flowCredential } from "./flow-credential.js";
-import { checkOptions, type OAuthOptions, oauthChecks } from "./options.js";
+import { checkOAuthOptions, type OAuthOptions, oauthChecks } from "./options.js";
 import { TokenKeeper } from "./token-keeper.js";
 
 /** Values to show to the user. */
@@ -38,7 +38,7 @@ const MAX_SECONDS = 3_600;
  * @throws TypeError for invalid options
  */
 export function deviceCode(options: DeviceCodeOptions): Credential {
-  checkOptions(options, checks, ["prompt"]);
+  checkOAuthOptions(options, checks, ["prompt"]);
   const { prompt } = options;
   const keeper = new TokenKeeper(options, {
     name: "deviceCode",
@@ -50,7 +50,7 @@ export function deviceCode(options: DeviceCodeOptions): Credential {
       const seconds = Math.min(begun.expires_in, MAX_SECONDS);
       const { verification_uri: verificationUri, verification_uri_complete: verificationUriComplete } = begun;
       await prompt({
-        userCode: shown(begun.user_code),
+        userCode: terminalText(begun.user_code),
         verificationUri: page(verificationUri),
         verificationUriComplete: verificationUriComplete === undefined ? undefined : page(verificationUriComplete),
         expiresInMs: seconds * 1_000,
@@ -70,7 +70,7 @@ export function deviceCode(options: DeviceCodeOptions): Credential {
 }
 
 /** Removes characters that control a terminal. */
-const shown = (text: string): string => text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?");
+const terminalText = (text: string): string => text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?");
 
 /** Checks a page that the user is sent to. */
 function page(url: string): string {

@@ -5,7 +5,7 @@ import {
   WWWAuthenticateChallengeError,
 } from "openid-client";
 import { A2AError, toA2AError } from "../../core/error.js";
-import { unavailable } from "./issuer-fetch.js";
+import { issuerUnavailable } from "./issuer-fetch.js";
 
 /** True if the issuer rejected the grant itself, so that a retry is useless. */
 export const isInvalidGrant = (error: unknown): boolean =>
@@ -24,7 +24,7 @@ export function issuerFailure(error: unknown): A2AError {
     const more = asciiText(description);
     const why = more === undefined ? errorCode : `${errorCode} (${more})`;
     if (isTemporary(status) || code === "temporarily_unavailable" || code === "server_error") {
-      return unavailable(`${errorCode}, status ${status}`, retryAfter(error.response));
+      return issuerUnavailable(`${errorCode}, status ${status}`, retryAfter(error.response));
     }
     return new A2AError("UNAUTHENTICATED", `The issuer of tokens refused: ${why}.`, issuerFact(errorCode));
   }
@@ -38,11 +38,11 @@ export function issuerFailure(error: unknown): A2AError {
     return new A2AError("UNAUTHENTICATED", message, issuerFact(errorCode ?? "invalid_client"));
   }
   if (!(error instanceof ClientError)) return new A2AError("UNAUTHENTICATED", "Getting a token failed.");
-  if (error.code === "OAUTH_TIMEOUT" || error.code === "OAUTH_ABORT") return unavailable("it takes too long");
+  if (error.code === "OAUTH_TIMEOUT" || error.code === "OAUTH_ABORT") return issuerUnavailable("it takes too long");
   const { cause } = error;
   if (cause instanceof Response) {
     const what = error.code === "OAUTH_RESPONSE_IS_NOT_JSON" ? "its answer is not JSON, status" : "status";
-    return unavailable(`${what} ${cause.status}`, retryAfter(cause));
+    return issuerUnavailable(`${what} ${cause.status}`, retryAfter(cause));
   }
   // The library's messages are its own texts.
   return new A2AError("UNAUTHENTICATED", `The issuer's answer is not as it should be: ${error.message}.`);

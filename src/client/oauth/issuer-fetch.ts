@@ -23,8 +23,8 @@ export function issuerFetch(http: HttpClient, { limits, withoutIdToken = false }
     const signal = outer === undefined ? time : AbortSignal.any([time, outer]);
     const whole = body === null || body === undefined ? undefined : String(body);
     const ask = { url, method, headers: new Headers(headers), signal, ...(whole !== undefined && { body: whole }) };
-    const late = (): A2AError => unavailable("it takes too long");
-    const answer = await orAborted(answerOf(http, ask, limits.maxIssuerBytes), signal, late);
+    const late = (): A2AError => issuerUnavailable("it takes too long");
+    const answer = await orAborted(fetchAnswer(http, ask, limits.maxIssuerBytes), signal, late);
     const { status, headers: answered, text } = answer;
     if (status >= 400) return maskedResponse(status, answered, text, new SentSecrets(ask.headers, whole));
     const isEmpty = status === 204 || status === 205;
@@ -39,7 +39,7 @@ function maskedResponse(status: number, headers: Headers, text: string, secrets:
   return new Response(secrets.maskedJson(text), { status, headers });
 }
 
-async function answerOf(http: HttpClient, ask: HttpAsk, max: number) {
+async function fetchAnswer(http: HttpClient, ask: HttpAsk, max: number) {
   try {
     const answer = await http(ask);
     const { status, headers } = answer;
@@ -47,10 +47,10 @@ async function answerOf(http: HttpClient, ask: HttpAsk, max: number) {
     answer.cancel();
   } catch (cause) {
     if (cause instanceof A2AError && cause.reason === "INVALID_AGENT_RESPONSE")
-      throw unavailable("its answer is too large");
-    throw unavailable("it cannot be reached", { cause });
+      throw issuerUnavailable("its answer is too large");
+    throw issuerUnavailable("it cannot be reached", { cause });
   }
-  throw unavailable("its answer is a redirect, which is not followed");
+  throw issuerUnavailable("its answer is a redirect, which is not followed");
 }
 
 /** Removes headers of the encoding, since the text is already decoded. */
@@ -61,7 +61,7 @@ function plainHeaders(headers: Headers): Headers {
   return plain;
 }
 
-export function unavailable(why: string, options: { retryAfterMs?: number; cause?: unknown } = {}): A2AError {
+export function issuerUnavailable(why: string, options: { retryAfterMs?: number; cause?: unknown } = {}): A2AError {
   return new A2AError("UNAVAILABLE", `The issuer of tokens does not answer as it should: ${why}.`, options);
 }
 

@@ -19,7 +19,7 @@ const oidc = "/.well-known/openid-configuration";
 const oauth = "/.well-known/oauth-authorization-server";
 
 /** @throws A2AError if a card names no issuer, or one that must not be contacted */
-export function placeOf({ scheme }: SecurityScheme, options: OAuthOptions): IssuerPlace {
+export function issuerPlace({ scheme }: SecurityScheme, options: OAuthOptions): IssuerPlace {
   const { issuer } = options;
   if (issuer !== undefined) {
     checkUrl("issuer", issuer, options);

@@ -16,7 +16,7 @@ import { parsedJson } from "../../wire/parsed-json.js";
 import { hostOf } from "../hosts.js";
 import type { HttpClient } from "../platform.js";
 import { type IssuerFetch, issuerFetch } from "./issuer-fetch.js";
-import { checkUrl, type IssuerPlace, placeOf, untrusted } from "./issuer-place.js";
+import { checkUrl, type IssuerPlace, issuerPlace, untrusted } from "./issuer-place.js";
 import type { OAuthLimits, OAuthOptions } from "./options.js";
 
 /** Endpoints, by their names in metadata (RFC 8414, 2; RFC 8628, 4). */
@@ -53,7 +53,7 @@ export class Issuers {
 
   /** @throws A2AError, or an error of the library */
   async of(scheme: SecurityScheme, http: HttpClient): Promise<KnownIssuer> {
-    const place = placeOf(scheme, this.#options);
+    const place = issuerPlace(scheme, this.#options);
     const metadata = place.documents.length === 0 ? undefined : await this.#metadata(place, http);
     const flows = scheme.scheme.case === "oauth2SecurityScheme" ? scheme.scheme.value.flows : undefined;
     const all = { ...this.#named(flows, place, metadata), ...metadata };
@@ -114,7 +114,7 @@ export class Issuers {
     const json = objectOf(text);
     const { issuer } = json;
     // RFC 8414, 3.3: otherwise one issuer could have the client's secret sent to another.
-    if (typeof issuer !== "string" || !issuers.some((it) => same(it, issuer))) {
+    if (typeof issuer !== "string" || !issuers.some((it) => isSameUrl(it, issuer))) {
       throw untrusted("it is not the issuer that its metadata are asked of");
     }
     const rest = Object.fromEntries(used.filter((name) => json[name] !== undefined).map((name) => [name, json[name]]));
@@ -188,5 +188,5 @@ function objectOf(text: string): Record<string, unknown> {
   throw untrusted("its metadata are not a JSON object");
 }
 
-const same = (one: string, other: string): boolean => parseUrl(other) !== undefined && bare(one) === bare(other);
+const isSameUrl = (one: string, other: string): boolean => parseUrl(other) !== undefined && bare(one) === bare(other);
 const bare = (url: string): string => new URL(url).href.replace(/\/$/, "");

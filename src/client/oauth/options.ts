@@ -108,7 +108,7 @@ export const oauthChecks: check.OptionChecks<OAuthOptions> = {
 };
 
 /** @throws TypeError that names every fault */
-export function checkOptions(
+export function checkOAuthOptions(
   options: OAuthOptions,
   checks: check.OptionChecks = oauthChecks,
   required: readonly string[] = [],

@@ -9,7 +9,7 @@ import { hostOf, webUrl } from "../hosts.js";
 import { abandoned, isInvalidGrant, issuerFailure } from "./failures.js";
 import { Issuers, type KnownIssuer } from "./issuer.js";
 import { overFetch } from "./issuer-fetch.js";
-import { placeOf } from "./issuer-place.js";
+import { issuerPlace } from "./issuer-place.js";
 import { defaultOAuthLimits, type OAuthLimits, type OAuthOptions } from "./options.js";
 import { locked } from "./storage.js";
 import { covers, readTokens, scopeUnion, type Tokens, tokensOf, writeTokens } from "./tokens.js";
@@ -139,7 +139,7 @@ export class TokenKeeper {
   /** Returns the storage key of an agent's tokens, which are bound to one host, port and issuer. */
   keyOf({ scheme, url }: Pick<CredentialContext, "scheme" | "url">): string {
     const { clientId, resource = "", audience = "" } = this.#options;
-    const { name } = placeOf(scheme, this.#options);
+    const { name } = issuerPlace(scheme, this.#options);
     return JSON.stringify([this.#flow.name, clientId, name, placeNameOf(url), resource, audience]);
   }
 

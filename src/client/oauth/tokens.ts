@@ -45,7 +45,7 @@ export function writeTokens({ accessToken, refreshToken, expiresAt, refreshAt, a
 
 /** Parses stored tokens; undefined if another program or version wrote them. */
 export function readTokens(text: string | null | undefined): Tokens | undefined {
-  const json = jsonOf(text);
+  const json = parsedObject(text);
   if (json?.v !== 1 || typeof json.accessToken !== "string") return undefined;
   const { accessToken, refreshToken, expiresAt, refreshAt, asked, granted } = json;
   if (!isTexts(asked) || !isTexts(granted)) return undefined;
@@ -61,7 +61,7 @@ export function readTokens(text: string | null | undefined): Tokens | undefined 
 }
 
 /** Parses a JSON object; undefined for anything else. */
-export function jsonOf(text: string | null | undefined): Record<string, unknown> | undefined {
+export function parsedObject(text: string | null | undefined): Record<string, unknown> | undefined {
   const json = typeof text === "string" ? parsedJson(text) : undefined;
   return isRecord(json) ? json : undefined;
 }

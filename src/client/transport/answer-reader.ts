@@ -10,10 +10,10 @@ import { answerReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { mendSecurity } from "../discovery/card-reader.js";
 
-type Json = Record<string, unknown>;
+type OlderJson = Record<string, unknown>;
 
 /** Repairs deviations of some libraries from the contract, by type of the answer. Each may modify its argument. */
-const mends: Readonly<Record<string, (json: Json) => Json>> = {
+const mends: Readonly<Record<string, (json: OlderJson) => OlderJson>> = {
   [AgentCardSchema.typeName]: changed(mendSecurity),
   [SendMessageResponseSchema.typeName]: mendChoice,
   [StreamResponseSchema.typeName]: mendChoice,
@@ -23,7 +23,7 @@ const mends: Readonly<Record<string, (json: Json) => Json>> = {
   }),
 };
 
-function changed(mend: (json: Json) => void): (json: Json) => Json {
+function changed(mend: (json: OlderJson) => void): (json: OlderJson) => OlderJson {
   return (json) => {
     mend(json);
     return json;
@@ -54,8 +54,8 @@ const members: Readonly<Record<string, string>> = {
 const names: readonly string[] = Object.values(members);
 
 /** Converts a choice of a send or a stream to the contract's form. May modify it. */
-function mendChoice(json: Json): Json {
-  const member = memberOf(json);
+function mendChoice(json: OlderJson): OlderJson {
+  const member = memberOfKind(json);
   if (member !== undefined) {
     mendKind(json);
     return { [member]: json };
@@ -68,39 +68,39 @@ function mendChoice(json: Json): Json {
 }
 
 /** Converts a task, or anything else that is not a choice. */
-function mendTask(json: Json): void {
-  if (memberOf(json) !== undefined) mendKind(json);
+function mendTask(json: OlderJson): void {
+  if (memberOfKind(json) !== undefined) mendKind(json);
 }
 
-function memberOf({ kind }: Json): string | undefined {
+function memberOfKind({ kind }: OlderJson): string | undefined {
   return typeof kind === "string" && Object.hasOwn(members, kind) ? members[kind] : undefined;
 }
 
-function mendKind(json: Json): void {
+function mendKind(json: OlderJson): void {
   const { status, artifact, artifacts, history } = json;
   mendMessage(json);
   if (isJsonObject(status)) {
-    status.state = named(status.state, "TASK_STATE_");
+    status.state = enumName(status.state, "TASK_STATE_");
     mendMessage(status.message);
   }
-  for (const each of [artifact, ...listOf(artifacts)]) if (isJsonObject(each)) mendParts(each);
-  for (const each of listOf(history)) mendMessage(each);
+  for (const each of [artifact, ...itemsIn(artifacts)]) if (isJsonObject(each)) mendParts(each);
+  for (const each of itemsIn(history)) mendMessage(each);
 }
 
 function mendMessage(json: unknown): void {
   if (!isJsonObject(json) || json.role === undefined) return;
-  json.role = named(json.role, "ROLE_");
+  json.role = enumName(json.role, "ROLE_");
   mendParts(json);
 }
 
 /** Maps `input-required` to `TASK_STATE_INPUT_REQUIRED`. */
-function named(value: unknown, prefix: string): unknown {
+function enumName(value: unknown, prefix: string): unknown {
   const isOlder = typeof value === "string" && /^[a-z-]{1,32}$/.test(value);
   return isOlder ? prefix + value.toUpperCase().replaceAll("-", "_") : value;
 }
 
-function mendParts(holder: Json): void {
-  for (const part of listOf(holder.parts)) {
+function mendParts(holder: OlderJson): void {
+  for (const part of itemsIn(holder.parts)) {
     if (!isJsonObject(part) || part.kind !== "file" || !isJsonObject(part.file)) continue;
     const { uri: url, bytes: raw, name: filename, mimeType: mediaType } = part.file;
     const content = raw === undefined ? { url } : { raw };
@@ -113,4 +113,4 @@ function mendParts(holder: Json): void {
   }
 }
 
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const itemsIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

@@ -92,7 +92,7 @@ export class CallTransport implements Transport {
         this.#intercepted === undefined
           ? await wire.ask(asked, message)
           : await this.#intercepted({
-              ...requestOf(asked, wire, scope, contextValues),
+              ...requestBase(asked, wire, scope, contextValues),
               stream: false,
               method,
               message,
@@ -122,7 +122,7 @@ export class CallTransport implements Transport {
         this.#intercepted === undefined
           ? await wire.open(asked, this.#message(method.input, await onlyOne(input)))
           : await this.#intercepted({
-              ...requestOf(asked, wire, scope, contextValues),
+              ...requestBase(asked, wire, scope, contextValues),
               stream: true,
               method,
               message: this.#messages(method.input, input),
@@ -181,7 +181,7 @@ interface Given {
 }
 
 /** Returns the common part of both kinds of request for interceptors. */
-function requestOf(
+function requestBase(
   { service, url, header }: WireCall,
   { verb }: WireMethod,
   scope: CallScope,

@@ -39,7 +39,7 @@ export function framedTransport(settings: MessageSettings, http: HttpClient, pro
 }
 
 /** Returns the path of a method, below the server's URL. */
-function pathOf({ parent, name }: DescMethod): string {
+function methodPath({ parent, name }: DescMethod): string {
   return `/${parent.typeName}/${name}`;
 }
 
@@ -47,7 +47,7 @@ function pathOf({ parent, name }: DescMethod): string {
 export function methodUrl(url: string, method: DescMethod): string {
   const mark = url.indexOf("?");
   const base = mark < 0 ? url : url.slice(0, mark);
-  return `${base.replace(/\/+$/, "")}${pathOf(method)}${mark < 0 ? "" : url.slice(mark)}`;
+  return `${base.replace(/\/+$/, "")}${methodPath(method)}${mark < 0 ? "" : url.slice(mark)}`;
 }
 
 /** One method of the protocol. Protocols with another unary form use it for streams. */
@@ -99,7 +99,7 @@ export class FramedMethod implements WireMethod {
       envelopes.push(chunk);
       for (let frame = envelopes.take(); frame !== undefined; frame = envelopes.take()) {
         if (end !== undefined) throw badAnswer("There is something behind the end of the answer.");
-        if (this.#protocol.isEnd(frame)) end = endOf(frame);
+        if (this.#protocol.isEnd(frame)) end = checkedEnd(frame);
         else if (received === undefined) received = this.#inService(this.#read(frame), message);
         else throw badAnswer("There is more than one message in the answer.");
       }
@@ -124,7 +124,7 @@ export class FramedMethod implements WireMethod {
     let end: Envelope | undefined;
     for await (const frame of framesOf(answer, this.#settings)) {
       if (end !== undefined) throw badAnswer("There is something behind the end of the stream.");
-      if (this.#protocol.isEnd(frame)) end = endOf(frame);
+      if (this.#protocol.isEnd(frame)) end = checkedEnd(frame);
       else {
         const event = this.#read(frame);
         yield this.#inService(event);
@@ -167,7 +167,7 @@ export class FramedMethod implements WireMethod {
 /** Maximum size of trailers and errors, in bytes: a few lines that each become a header. */
 const MAX_END = 256 * 1024;
 
-function endOf(frame: Envelope): Envelope {
+function checkedEnd(frame: Envelope): Envelope {
   if (frame.data.byteLength <= MAX_END) return frame;
   throw badAnswer(`The end of the answer has more than ${MAX_END} bytes.`);
 }

@@ -164,7 +164,7 @@ class JsonWireMethod implements WireMethod {
     const written = method.write(message, asked.url);
     const answer = await this.#send(method.verb, written, asked);
     // An endless answer to a unary call.
-    if (isStream(answer)) {
+    if (isEventStream(answer)) {
       answer.cancel();
       throw errorOfHead(answer, "…");
     }
@@ -180,7 +180,7 @@ class JsonWireMethod implements WireMethod {
       if (method.hasBody) asked.header.set("content-type", other ?? this.#types.current);
       const written = method.write(message, asked.url);
       const answer = await this.#send(method.verb, written, asked);
-      if (isSuccess(answer.status) && (isStream(answer) || answer.contentType === "")) {
+      if (isSuccess(answer.status) && (isEventStream(answer) || answer.contentType === "")) {
         if (other !== undefined) this.#types.settle(other);
         return this.#opened(asked, method, written, answer);
       }
@@ -201,7 +201,7 @@ class JsonWireMethod implements WireMethod {
 
   async *#events(method: JsonMethod, written: Written, answer: HttpAnswer): AsyncGenerator<Message> {
     const max = this.#maxBytes;
-    let isStreamed = isStream(answer);
+    let isStreamed = isEventStream(answer);
     for await (const { data, id, event } of parseSse(answer.chunks(), max)) {
       isStreamed = true;
       if (event !== undefined && heartbeat.test(event)) continue;
@@ -244,7 +244,7 @@ class JsonWireMethod implements WireMethod {
 /** Heartbeat events, for which other servers use comments; their data is arbitrary. */
 const heartbeat = /^(?:ping|heartbeat|keep-?alive)$/i;
 
-function isStream({ contentType }: HttpAnswer): boolean {
+function isEventStream({ contentType }: HttpAnswer): boolean {
   return contentType.length >= 17 && /^text\/event-stream\b/i.test(contentType);
 }
 

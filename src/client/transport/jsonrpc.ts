@@ -29,11 +29,11 @@ export function jsonRpcTransport(settings: TransportSettings, http: HttpClient):
   return jsonTransport(settings, http, ({ name, parent }) => {
     const isOurs = parent.typeName === v1Calls.service.typeName;
     const row = isOurs ? v1Calls.jsonRpc.find(({ desc }) => desc.name === name) : undefined;
-    return row === undefined ? undefined : methodOf(row, nextId);
+    return row === undefined ? undefined : jsonMethod(row, nextId);
   });
 }
 
-function methodOf({ name, desc }: NamedMethod, nextId: () => number): JsonMethod {
+function jsonMethod({ name, desc }: NamedMethod, nextId: () => number): JsonMethod {
   const writeParams = jsonWriter(desc.input);
   const readResult = readerOfAnswers(desc.output);
   const isEmpty = desc.output.typeName === EmptySchema.typeName;

@@ -29,7 +29,7 @@ export async function olderTransport(
   const { calls }: { calls: OlderCalls } = older === undefined ? { calls: {} } : await loaded(older.load(binding));
   const name = older?.name ?? "";
   const known = <M>(of: ((method: DescMethod) => M | undefined) | undefined) => {
-    return (method: DescMethod): M => of?.(method) ?? missing(method, name);
+    return (method: DescMethod): M => of?.(method) ?? refuseMethod(method, name);
   };
   const made = (): Transport => {
     if (binding === "GRPC" && platform.grpc !== undefined)
@@ -52,7 +52,7 @@ function withTexts(transport: Transport, texts: readonly (readonly [RegExp, Reas
   });
 }
 
-function missing(method: DescMethod, version: string): never {
+function refuseMethod(method: DescMethod, version: string): never {
   const message = `A2A ${version}, which the agent speaks, has no ${method.name}.`;
   throw new A2AError("UNSUPPORTED_OPERATION", message, { metadata: { method: method.name, version } });
 }
@@ -86,7 +86,7 @@ function jsonMethodOf(desc: DescMethod, method: OlderMethod, speaking: Speaking)
     read: (text, written, head) => {
       if (head.status === 404 && absent !== undefined) throw absence(absent, head);
       if (isEmpty && text === "" && isSuccess(head.status)) return create(desc.output);
-      const result = isRpc ? rpcResult(text, written.id, head, calls.reasons) : bodyOf(text, head, calls);
+      const result = isRpc ? rpcResult(text, written.id, head, calls.reasons) : answerBody(text, head, calls);
       if (isEmpty) return create(desc.output);
       if (result === undefined) throw noResult();
       return readBy(written, result);
@@ -118,7 +118,7 @@ function placed(url: string, { place = "", beside }: OlderExchange): string {
   return base.replace(/\/+$/, "") + place + rest;
 }
 
-function bodyOf(text: string, head: AnswerHead, calls: OlderCalls): unknown {
+function answerBody(text: string, head: AnswerHead, calls: OlderCalls): unknown {
   const json = parsedJson(text);
   if (!isSuccess(head.status)) throw errorOfOlder(json, head, calls) ?? errorOfHead(head, text);
   if (!isJsonObject(json) && !Array.isArray(json)) {

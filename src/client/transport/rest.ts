@@ -25,7 +25,7 @@ const A2A_JSON = "application/a2a+json";
 export function restTransport(settings: TransportSettings, http: HttpClient): Transport {
   const methods: JsonMethods = ({ name, parent }) =>
     parent.typeName === v1Calls.service.typeName
-      ? methodOf(v1Calls.rest.filter(({ method }) => method.name === name))
+      ? jsonMethod(v1Calls.rest.filter(({ method }) => method.name === name))
       : undefined;
   return jsonTransport(settings, http, methods, A2A_JSON);
 }
@@ -33,12 +33,12 @@ export function restTransport(settings: TransportSettings, http: HttpClient): Tr
 /**
  * Returns the method by the first verb of the table; a second one, if any, is for servers that do not know the first.
  */
-function methodOf(endpoints: readonly Route[]): JsonMethod | undefined {
+function jsonMethod(endpoints: readonly Route[]): JsonMethod | undefined {
   const [first] = endpoints;
   if (first === undefined) return undefined;
   const { verb, hasBody, method } = first;
   const same = endpoints.filter((endpoint) => endpoint.verb === verb && endpoint.hasBody === hasBody);
-  const otherwise = methodOf(endpoints.filter((endpoint) => !same.includes(endpoint)));
+  const otherwise = jsonMethod(endpoints.filter((endpoint) => !same.includes(endpoint)));
   // The path with the tenant comes first.
   const ways = same.map(wayOf).sort((a, b) => b.fields.length - a.fields.length);
   const writeBody = jsonWriter(method.input);
@@ -51,12 +51,12 @@ function methodOf(endpoints: readonly Route[]): JsonMethod | undefined {
       const query = hasBody ? "" : writeQuery(request, way.fields);
       return { url: appendPath(url, way.path(request), query), id: 0, body: hasBody ? writeBody(request) : undefined };
     },
-    read: readerOf(method),
+    read: answerReader(method),
     ...(otherwise === undefined ? {} : { otherwise }),
   };
 }
 
-function readerOf({ output }: DescMethod): JsonMethod["read"] {
+function answerReader({ output }: DescMethod): JsonMethod["read"] {
   const readAnswer = readerOfAnswers(output);
   const isEmpty = output.typeName === EmptySchema.typeName;
   return (text, _, head: AnswerHead): Message => {

@@ -54,7 +54,7 @@ export function errorInTrailers(trailers: Headers, headers: Headers): A2AError |
   const packed = trailers.get("grpc-status-details-bin");
   const status = packed === null ? undefined : statusIn(packed);
   const details = (status?.details ?? []).map(({ typeUrl, value }) => ({ type: typeUrl, value }));
-  const message = status?.message || decoded(trailers.get("grpc-message") ?? "");
+  const message = status?.message || percentDecoded(trailers.get("grpc-message") ?? "");
   const all = new Headers(headers);
   for (const [name, value] of trailers) all.set(name, value);
   const reason = reasonOfStatus(code);
@@ -70,7 +70,7 @@ function statusIn(packed: string): ReturnType<typeof fromBinary<typeof StatusSch
 }
 
 /** Decodes percent-encoded UTF-8; returns other text unchanged. */
-function decoded(text: string): string {
+function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -85,14 +85,14 @@ export function errorInConnect(json: unknown, headers: Headers): A2AError | unde
   const code = Object.hasOwn(StatusCode, name) ? StatusCode[name as keyof typeof StatusCode] : StatusCode.UNKNOWN;
   const details = (Array.isArray(json.details) ? json.details : []).flatMap((detail) => {
     if (!isJsonObject(detail) || typeof detail.type !== "string" || typeof detail.value !== "string") return [];
-    return [{ type: detail.type, value: bytesOf(detail.value) }];
+    return [{ type: detail.type, value: base64Bytes(detail.value) }];
   });
   const message =
     typeof json.message === "string" && json.message !== "" ? json.message : `The call failed: ${json.code}.`;
   return errorOf(factsIn(details), message, reasonOfStatus(code), headers);
 }
 
-function bytesOf(base64: string): Uint8Array {
+function base64Bytes(base64: string): Uint8Array {
   try {
     return fromBase64(base64);
   } catch {

@@ -26,7 +26,7 @@ export function fetchClient(fetch: typeof globalThis.fetch, closed?: StopSignal)
     try {
       const request = {
         method,
-        headers: listOf(headers),
+        headers: fetchHeaders(headers),
         redirect: "manual",
         signal: controller.signal,
         ...cache,
@@ -72,7 +72,7 @@ function unreachable(thrown: unknown, url: string): A2AError {
 }
 
 /** Converts headers for fetch. */
-function listOf(headers: HttpAsk["headers"]): Headers | [string, string][] {
+function fetchHeaders(headers: HttpAsk["headers"]): Headers | [string, string][] {
   return headers instanceof Headers ? headers : [...headers];
 }
 

@@ -1,6 +1,6 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { type Check, errorOf, type Finding, noTask } from "../check.js";
+import { type Check, callError, type Finding, noTask } from "../check.js";
 
 /** Checks of ListTasks (specification 3.1.4), which use the task of `send`. */
 export const listChecks: readonly Check[] = [
@@ -54,7 +54,7 @@ export const listChecks: readonly Check[] = [
     requirement: "ListTasks with a pageToken that it never gave fails",
     mend: "refuse page tokens that cannot be read, so that callers do not begin at the first page again",
     run: async ({ client, signal }) => {
-      const error = await errorOf(client.listTasks({ pageToken: "no-token-of-this-agent" }, { signal }));
+      const error = await callError(client.listTasks({ pageToken: "no-token-of-this-agent" }, { signal }));
       return error === undefined ? { fault: "it lists tasks" } : undefined;
     },
   },

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { Role, SendMessageRequestSchema, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isTerminal } from "../../task/state.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
-import { type Check, errorOf, expectError, type Finding, noTask, request, unknownId } from "../check.js";
+import { type Check, callError, expectError, type Finding, noTask, request, unknownId } from "../check.js";
 
 /** A version that no agent speaks. */
 const UNKNOWN_VERSION = "99.0";
@@ -118,7 +118,7 @@ export const operationChecks: readonly Check[] = [
     run: async (probe) => {
       const { client, task, signal } = probe;
       if (task === undefined) return noTask;
-      const error = await errorOf(
+      const error = await callError(
         client.cancelTask({ id: task.id }, { signal }).then((canceled) => {
           probe.task = canceled;
         }),
@@ -162,7 +162,7 @@ export const operationChecks: readonly Check[] = [
       if (task === undefined) return noTask;
       const mixed = request(probe);
       if (mixed.message !== undefined) Object.assign(mixed.message, { taskId: task.id, contextId: unknownId() });
-      const error = await errorOf(client.sendMessage(create(SendMessageRequestSchema, mixed), { signal }));
+      const error = await callError(client.sendMessage(create(SendMessageRequestSchema, mixed), { signal }));
       return error === undefined ? { fault: "the message is accepted" } : undefined;
     },
   },

@@ -3,7 +3,7 @@ import { ClientFold } from "../../client/follow/fold.js";
 import { pause } from "../../core/async.js";
 import { endsBlockingSend, isTerminal } from "../../task/state.js";
 import { stateName } from "../../task/state-name.js";
-import { type Check, errorOf, expectError, type Finding, firstOf, type Probe, request, unknownId } from "../check.js";
+import { type Check, callError, expectError, type Finding, firstOf, type Probe, request, unknownId } from "../check.js";
 import { END_MS, FIRST_MS, recordStream, type StreamRecord, stateIn } from "../stream-record.js";
 import { faultOfTask } from "./operations.js";
 
@@ -55,9 +55,9 @@ export const streamChecks: readonly Check[] = [
     requirement: "all events of a stream name its task and context",
     mend: "set taskId and contextId of each event to those of the task",
     run: ofTask(({ events }) => {
-      const place = placeOf(events[0]);
-      const other = events.findIndex((event) => placeOf(event) !== place);
-      return other < 0 ? undefined : { fault: `event ${other + 1} names ${placeOf(events[other])}, not ${place}` };
+      const place = describedIds(events[0]);
+      const other = events.findIndex((event) => describedIds(event) !== place);
+      return other < 0 ? undefined : { fault: `event ${other + 1} names ${describedIds(events[other])}, not ${place}` };
     }),
   },
   {
@@ -125,7 +125,7 @@ export const streamChecks: readonly Check[] = [
       const { id } = first.payload.value;
       const state = await laterState(probe, id);
       if (state === TaskState.COMPLETED) return undefined;
-      await errorOf(client.cancelTask({ id }, { signal }));
+      await callError(client.cancelTask({ id }, { signal }));
       return { fault: `the task is ${stateName(state)}; a stream that is read to its end completes it` };
     },
   },
@@ -155,7 +155,7 @@ export const streamChecks: readonly Check[] = [
 ];
 
 /** Returns the ids of the task and context that an event names. */
-function placeOf(event: StreamResponse | undefined): string {
+function describedIds(event: StreamResponse | undefined): string {
   const { payload } = event ?? { payload: { case: undefined } };
   if (payload.case === undefined) return "nothing";
   const taskId = payload.case === "task" ? payload.value.id : payload.value.taskId;

@@ -7,7 +7,7 @@ import { A2A_DOMAIN } from "../../core/error.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { parsedJson } from "../../wire/parsed-json.js";
 import { EMPTY_VERSION, VERSION_PARAMETER } from "../../wire/service-params.js";
-import { type Check, type Finding, noTask, quoted, request, unknownId, unknownTask } from "../check.js";
+import { type Check, excerpt, type Finding, noTask, request, unknownId, unknownTask } from "../check.js";
 import { type Change, type Exchange, withoutHeaders } from "../wire.js";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ function wrongCode(exchange: Exchange, wanted: number): Finding {
 }
 
 const shownAnswer = ({ status, mediaType, body }: Exchange): string =>
-  `HTTP ${status}, ${mediaType === "" ? "no media type" : mediaType}, ${quoted(JSON.stringify(body))}`;
+  `HTTP ${status}, ${mediaType === "" ? "no media type" : mediaType}, ${excerpt(JSON.stringify(body))}`;
 
 /** Returns the fault of an error's details, which name the error (specification 9.5, 11.6). */
 function wrongDetails(details: unknown, reason: string): Finding {
@@ -271,10 +271,10 @@ function wrongForm(json: unknown, path = ""): Finding {
   if (snake !== undefined) return { fault: `${path}/${snake[0]} is not in camelCase` };
   const { state, timestamp, role } = json;
   if (typeof state === "string" && !state.startsWith("TASK_STATE_"))
-    return { fault: `${path}/state is ${quoted(state)}` };
-  if (typeof role === "string" && !role.startsWith("ROLE_")) return { fault: `${path}/role is ${quoted(role)}` };
+    return { fault: `${path}/state is ${excerpt(state)}` };
+  if (typeof role === "string" && !role.startsWith("ROLE_")) return { fault: `${path}/role is ${excerpt(role)}` };
   if (typeof timestamp === "string" && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(timestamp))
-    return { fault: `${path}/timestamp is ${quoted(timestamp)}` };
+    return { fault: `${path}/timestamp is ${excerpt(timestamp)}` };
   return firstWrong(own, path);
 }
 

@@ -61,15 +61,15 @@ export class RecordingFault extends Error {
 /** Returns the first line of a recording. */
 export function headLine(recorded: Recorded, clean: Clean): string {
   const { agent, interface: called } = recorded;
-  return lineOf({ format: FORMAT, version: VERSION, agent, interface: called, at: new Date().toISOString() }, clean);
+  return jsonLine({ format: FORMAT, version: VERSION, agent, interface: called, at: new Date().toISOString() }, clean);
 }
 
 export function turnLine({ begins, message, answer, tookMs }: RecordedTurn, clean: Clean): string {
-  return lineOf({ begins, message, answer, tookMs }, clean);
+  return jsonLine({ begins, message, answer, tookMs }, clean);
 }
 
 /** Only values are cleaned: a short secret may be the name of a member. */
-function lineOf(value: object, clean: Clean): string {
+function jsonLine(value: object, clean: Clean): string {
   return `${JSON.stringify(value, (_, member: unknown) => (typeof member === "string" ? clean(member) : member))}\n`;
 }
 
@@ -99,7 +99,7 @@ export function parseRecording(text: string): Recording {
   }
   if (others.length === 0) throw new RecordingFault("has no turns");
   const turns = others.map((line, at) => turnIn(objectIn(line, at + 2), at + 2));
-  const messages = turns.map(({ message }, at) => messageIn(message, at + 2));
+  const messages = turns.map(({ message }, at) => readRecorded(message, at + 2));
   return { ...recordedIn(head), turns, messages, isCut };
 }
 
@@ -119,15 +119,15 @@ function isDeep(json: unknown, levels: number = UNCHECKED_JSON_LEVELS): boolean 
 function recordedIn({ agent, interface: called, at }: Record<string, unknown>): Recorded & Pick<Recording, "at"> {
   const { binding, version, url } = isJsonObject(called) ? called : {};
   return {
-    agent: textIn(agent),
-    interface: { binding: textIn(binding), version: textIn(version), url: textIn(url) },
-    at: textIn(at),
+    agent: textOrEmpty(agent),
+    interface: { binding: textOrEmpty(binding), version: textOrEmpty(version), url: textOrEmpty(url) },
+    at: textOrEmpty(at),
   };
 }
 
 const timeIn = (value: unknown): number => (typeof value === "number" && Number.isFinite(value) ? value : 0);
 
-const textIn = (value: unknown): string => (typeof value === "string" ? value : "");
+const textOrEmpty = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function turnIn(json: Record<string, unknown>, number: number): RecordedTurn {
   const { message, begins, tookMs } = json;
@@ -137,7 +137,7 @@ function turnIn(json: Record<string, unknown>, number: number): RecordedTurn {
   throw new RecordingFault("is not a turn", number);
 }
 
-function messageIn(json: JsonObject, number: number): Message {
+function readRecorded(json: JsonObject, number: number): Message {
   const message = readable(json);
   if (message?.parts.every(({ content }) => content.case !== undefined)) return message;
   throw new RecordingFault("the message is not one of the protocol", number);

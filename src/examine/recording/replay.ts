@@ -42,13 +42,13 @@ export async function* replay(
     if (turn.begins && at > 0) conversation = client.conversation();
     options.onTurn?.(at);
     const begin = performance.now();
-    const answer = await answerOf(conversation, forms.current(messages[at] as Message), options);
+    const answer = await replayedAnswer(conversation, forms.current(messages[at] as Message), options);
     forms.learn(turn.answer, answer);
     yield { at, answer, tookMs: Math.round(performance.now() - begin) };
   }
 }
 
-async function answerOf(
+async function replayedAnswer(
   conversation: Conversation,
   given: Message,
   { signal, onUpdate }: ReplayOptions,
