@@ -72,7 +72,7 @@ function run(synchronous: Synchronous): { commits: Cost; reads: Cost } {
     const { commits, reads } = round < 0 ? { commits: { wall: 0, cpu: 0 }, reads: { wall: 0, cpu: 0 } } : costs;
     measured(commits, () => committer.commit(writes));
     measured(reads, () => {
-      for (const { head } of writes) reader.head(head.taskId);
+      for (const { head } of writes) reader.call("head", { taskId: head.taskId });
     });
   }
   connection.close();

@@ -231,7 +231,7 @@ describe("parley backup and parley restore", () => {
 
 async function tasksIn(path: string): Promise<{ taskId: string; position: number }[]> {
   const db = openDatabase(path);
-  const rows = db.rows<[], [string, number]>("SELECT task_id, position FROM head ORDER BY 1").all();
+  const rows = db.rows<[string, number]>("SELECT task_id, position FROM head ORDER BY 1").all();
   db.close();
   return rows.map(([taskId, position]) => ({ taskId, position }));
 }

@@ -22,7 +22,7 @@ export function hasDbstat(): boolean {
 export function spilling(path: string): unknown[] {
   const db = openDatabase(path, { readonly: true });
   // The last one is the file's, whatever the driver calls it.
-  const schema = db.values<[], string>("SELECT name FROM pragma_database_list").all().at(-1);
+  const schema = db.values<string>("SELECT name FROM pragma_database_list").all().at(-1);
   const names = db.values(`SELECT DISTINCT name FROM dbstat('${schema}') WHERE pagetype = 'overflow' ORDER BY 1`).all();
   db.close();
   return names;

@@ -121,10 +121,12 @@ function compose({ file, shared, onHeartbeat, onClose }: Parts, opened: Opened):
       checkRequest(request);
       return writer.append(request);
     },
-    ...readsOf(reader),
+    ...reader.methods(["head", "heads", "load", "loadMany", "readSnapshot", "read", "conversation", "findSend"]),
+    ...reader.methods(["list", "countOpen", "listInterrupted", "leasesOf"]),
     saveSnapshot: async (request) => writer.saveSnapshot(request),
     async claimLeases(request) {
-      if (claimable?.every((holder) => reader.leasesOf({ holder, after: "", limit: 1 }).length === 0)) return [];
+      if (claimable?.every((holder) => reader.call("leasesOf", { holder, after: "", limit: 1 }).length === 0))
+        return [];
       return writer.call("claimLeases", request);
     },
     async heartbeat(request) {
@@ -133,7 +135,6 @@ function compose({ file, shared, onHeartbeat, onClose }: Parts, opened: Opened):
       onHeartbeat?.(request, files);
       return writer.call("heartbeat", request);
     },
-    leasesOf: async (request) => reader.leasesOf(request),
     setLease: async (request) => writer.call("setLease", request),
     removeFinished: async (request) => removeFinished(writer, request),
     ...operatorStoreOf(reader, writer),
@@ -144,37 +145,6 @@ function compose({ file, shared, onHeartbeat, onClose }: Parts, opened: Opened):
       return (await backups).make(request);
     },
     close: () => (closed ??= close()),
-  };
-}
-
-function readsOf(
-  reader: Reader,
-): Pick<
-  TaskStore,
-  | "head"
-  | "heads"
-  | "load"
-  | "loadMany"
-  | "readSnapshot"
-  | "read"
-  | "list"
-  | "countOpen"
-  | "listInterrupted"
-  | "conversation"
-  | "findSend"
-> {
-  return {
-    head: async ({ taskId }) => reader.head(taskId),
-    heads: async ({ taskIds }) => reader.heads(taskIds),
-    load: async (request) => reader.load(request),
-    loadMany: async ({ taskIds }) => reader.loadMany(taskIds),
-    readSnapshot: async ({ taskId, position, piece }) => reader.readSnapshot(taskId, position, piece),
-    read: async (request) => reader.read(request),
-    list: async (request) => reader.list(request),
-    countOpen: async (request) => reader.countOpen(request),
-    listInterrupted: async (request) => reader.listInterrupted(request),
-    conversation: async (request) => reader.conversation(request),
-    findSend: async (key) => reader.findSend(key),
   };
 }
 

@@ -66,9 +66,9 @@ export function checkContents(db: Database, path: string): void {
 
 /** Reads the whole file and yields its faults, of SQLite's own check at most `most`. */
 export function* contentFaults(db: Database, version: number, most: number): Generator<string> {
-  const found = db.values<[], string>(`PRAGMA integrity_check(${most})`).all();
+  const found = db.values<string>(`PRAGMA integrity_check(${most})`).all();
   for (const fault of found) if (fault !== "ok") yield fault;
   for (const { since, what, sql } of references) {
-    if (version >= since && db.values<[], number>(sql).get() !== undefined) yield `it has ${what}`;
+    if (version >= since && db.values<number>(sql).get() !== undefined) yield `it has ${what}`;
   }
 }

@@ -69,10 +69,10 @@ function reportOf(db: Database, path: string): FileReport {
   const counts = { tasks: 0, openTasks: 0, entries: 0 };
   let pushConfigs = 0;
   if (isCurrent) {
-    pushConfigs = db.values<[], number>("SELECT count(*) FROM push_config").get() ?? 0;
+    pushConfigs = db.values<number>("SELECT count(*) FROM push_config").get() ?? 0;
     const reader = new Reader(db);
     for (const taskId of taskIds(db)) {
-      const head = reader.head(taskId);
+      const head = reader.call("head", { taskId });
       // Removed meanwhile.
       if (head === undefined) continue;
       counts.tasks++;
@@ -86,9 +86,7 @@ function reportOf(db: Database, path: string): FileReport {
 }
 
 function* taskIds(db: Database): Generator<string> {
-  const page = db.values<[string, number], string>(
-    "SELECT task_id FROM head WHERE task_id > ? ORDER BY task_id LIMIT ?",
-  );
+  const page = db.values<string>("SELECT task_id FROM head WHERE task_id > ? ORDER BY task_id LIMIT ?");
   for (let after = ""; ; ) {
     const ids = page.all(after, PAGE);
     yield* ids;
@@ -105,7 +103,7 @@ function checkLog(reader: Reader, head: TaskHead): { readonly read: number; read
   let read = 0;
   try {
     while (read < head.position) {
-      const entries = reader.read({ taskId, after: read, limit: Math.min(PAGE, head.position - read) });
+      const entries = reader.call("read", { taskId, after: read, limit: Math.min(PAGE, head.position - read) });
       if (entries.length === 0) break;
       for (const bytes of entries) {
         fold.apply(decodeEntry(bytes));
@@ -117,7 +115,7 @@ function checkLog(reader: Reader, head: TaskHead): { readonly read: number; read
   }
   const fault = differenceOf(fold, head);
   // A task that was removed meanwhile has no fault.
-  return fault === undefined || reader.head(taskId) === undefined ? { read } : { read, fault };
+  return fault === undefined || reader.call("head", { taskId }) === undefined ? { read } : { read, fault };
 }
 
 function differenceOf(fold: TaskFold, head: TaskHead): string | undefined {

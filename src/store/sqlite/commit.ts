@@ -1,14 +1,21 @@
 import { StoreError } from "../task-store.js";
-import { Appender } from "./append.js";
-import { Conversations } from "./conversations.js";
+import { append } from "./append.js";
 import { Counters } from "./counters.js";
-import type { Command, Database, Query } from "./driver/driver.js";
+import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { Leases } from "./leases.js";
 import { PushClaims } from "./push-claims.js";
-import { PushConfigs } from "./push-configs.js";
+import {
+  deletePushConfig,
+  putPushConfig,
+  redriveDeliveries,
+  rescheduleDeliveries,
+  rewritePushConfig,
+  savePushPosition,
+  settleDelivery,
+} from "./push-configs.js";
 import { Retention } from "./retention.js";
-import { Snapshots } from "./snapshots.js";
+import { saveSnapshot } from "./snapshots.js";
 import type { OtherWrite, Write, WriteMethod, WriteRequest, WriteResult } from "./write.js";
 
 /** Outcome of a write: the method's result, or its error. */
@@ -23,15 +30,10 @@ type Handlers = { [M in WriteMethod]: (request: WriteRequest<M>) => WriteResult<
  */
 export class Committer {
   readonly #db: Database;
-  readonly #begin: Command<[]>;
-  readonly #commit: Command<[]>;
-  readonly #rollback: Command<[]>;
   readonly #counters: Counters;
-  readonly #appender: Appender;
   readonly #retention: Retention;
   readonly #handlers: Handlers;
   readonly #schema: number | undefined;
-  readonly #version: Query<[], number>;
   #foreign: number | undefined;
 
   /**
@@ -42,33 +44,24 @@ export class Committer {
   constructor(db: Database, gone: readonly string[] | undefined, schema?: number, ended?: readonly string[]) {
     this.#db = db;
     this.#schema = schema;
-    this.#version = db.values<[], number>("PRAGMA user_version");
-    // Takes the write lock at the start, so that checks stay true until the write, despite other processes.
-    this.#begin = db.command("BEGIN IMMEDIATE");
-    this.#commit = db.command("COMMIT");
-    this.#rollback = db.command("ROLLBACK");
     this.#counters = new Counters(db);
-    const pushConfigs = new PushConfigs(db);
-    const conversations = new Conversations(db);
-    this.#appender = new Appender(db, this.#counters, pushConfigs, conversations);
+    this.#retention = new Retention(db, this.#counters);
     const pushClaims = new PushClaims(db);
     const leases = new Leases(db, gone, ended);
-    const snapshots = new Snapshots(db);
-    this.#retention = new Retention(db, this.#counters, pushConfigs, conversations);
     this.#handlers = {
-      saveSnapshot: (request) => snapshots.save(request),
+      saveSnapshot: (request) => saveSnapshot(db, request),
       claimLeases: (request) => leases.claim(request),
       heartbeat: (request) => leases.heartbeat(request),
       heartbeatForHolder: (request) => leases.heartbeat(request, true),
       setLease: (request) => leases.set(request),
-      putPushConfig: (request) => pushConfigs.put(request),
-      rewritePushConfig: (request) => pushConfigs.rewrite(request),
-      deletePushConfig: (request) => pushConfigs.delete(request),
+      putPushConfig: (request) => putPushConfig(db, request),
+      rewritePushConfig: (request) => rewritePushConfig(db, request),
+      deletePushConfig: (request) => deletePushConfig(db, request),
       claimDeliveries: (request) => pushClaims.claim(request, leases),
-      savePushPosition: (request) => pushConfigs.savePosition(request),
-      settleDelivery: (request) => pushConfigs.settle(request),
-      redriveDeliveries: (request) => pushConfigs.redrive(request),
-      rescheduleDeliveries: (request) => pushConfigs.reschedule(request),
+      savePushPosition: (request) => savePushPosition(db, request),
+      settleDelivery: (request) => settleDelivery(db, request),
+      redriveDeliveries: (request) => redriveDeliveries(db, request),
+      rescheduleDeliveries: (request) => rescheduleDeliveries(db, request),
       removeFinished: (request) => this.#retention.removeFinished(request),
       removeTasks: (request) => this.#retention.removeTasks(request),
     };
@@ -82,7 +75,8 @@ export class Committer {
   /** Performs the writes in order and returns after they are durable. */
   commit(writes: readonly Write[]): Outcome[] {
     try {
-      this.#begin.run();
+      // Takes the write lock at the start, so that checks stay true until the write, despite other processes.
+      this.#db.command("BEGIN IMMEDIATE").run();
       if (this.#schema !== undefined) this.#checkVersion(this.#schema);
       const outcomes: Outcome[] = [];
       for (const write of writes) {
@@ -94,7 +88,7 @@ export class Committer {
         outcomes.push(outcome);
       }
       this.#counters.flush();
-      this.#commit.run();
+      this.#db.command("COMMIT").run();
       return outcomes;
     } catch (thrown) {
       this.#rollBack();
@@ -110,7 +104,7 @@ export class Committer {
 
   #one(write: Write): Outcome {
     try {
-      if (write.method === "append") return { result: this.#appender.append(write) };
+      if (write.method === "append") return { result: append(this.#db, this.#counters, write) };
       // The table has the right handler for each method, which the compiler cannot see through a union.
       const handler = this.#handlers[write.method] as (request: OtherWrite["request"]) => unknown;
       return { result: handler(write.request) };
@@ -121,7 +115,7 @@ export class Committer {
 
   /** Runs under the write lock, so that the version holds until the commit. Takes two microseconds. */
   #checkVersion(schema: number): void {
-    const version = this.#version.get();
+    const version = this.#db.values<number>("PRAGMA user_version").get();
     if (version === schema) return;
     this.#foreign = version;
     throw new StoreError("unavailable", `The schema became version ${version}.`);
@@ -129,7 +123,7 @@ export class Committer {
 
   #rollBack(): void {
     this.#counters.clear();
-    if (this.#db.inTransaction) this.#rollback.run();
+    if (this.#db.inTransaction) this.#db.command("ROLLBACK").run();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ConversationKey } from "../task-store.js";
-import type { Command, Database, Query } from "./driver/driver.js";
+import type { Database } from "./driver/driver.js";
 
 /** Contexts up to this size are counted along the index. Larger ones have counter rows. */
 const UNCOUNTED_TASKS = 64;
@@ -9,33 +9,27 @@ interface Change {
   readonly states: Map<number, number>;
 }
 
+const PLACE = "tenant = ? AND owner = ? AND context_id = ?";
+const IS_COUNTED = `SELECT 1 FROM context_counter WHERE ${PLACE} LIMIT 1`;
+const IS_LARGE = `SELECT 1 FROM head INDEXED BY head_by_context WHERE ${PLACE} LIMIT 1 OFFSET ${UNCOUNTED_TASKS}`;
+const BEGIN =
+  "INSERT INTO context_counter (tenant, owner, context_id, state, tasks) SELECT tenant, owner, context_id, state, count(*) " +
+  `FROM head INDEXED BY head_by_context WHERE ${PLACE} GROUP BY state`;
+const ADD =
+  "INSERT INTO context_counter (tenant, owner, context_id, state, tasks) VALUES (?, ?, ?, ?, ?) " +
+  "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks";
+const SWEEP = `DELETE FROM context_counter WHERE ${PLACE} AND tasks = 0`;
+
 /**
  * Counts the tasks of each large context by state (`context_counter`), so that the total of a list scans no tasks. Most
  * contexts have one task and get no rows, which would cost one more insertion per task.
  */
 export class ContextCounters {
+  readonly #db: Database;
   #changes = new Map<string, Change>();
-  readonly #isCounted: Query<[string, string, string], number>;
-  readonly #isLarge: Query<[string, string, string], number>;
-  readonly #begin: Command<[string, string, string]>;
-  readonly #add: Command<[string, string, string, number, number]>;
-  readonly #sweep: Command<[string, string, string]>;
 
   constructor(db: Database) {
-    const place = "tenant = ? AND owner = ? AND context_id = ?";
-    this.#isCounted = db.values(`SELECT 1 FROM context_counter WHERE ${place} LIMIT 1`);
-    this.#isLarge = db.values(
-      `SELECT 1 FROM head INDEXED BY head_by_context WHERE ${place} LIMIT 1 OFFSET ${UNCOUNTED_TASKS}`,
-    );
-    this.#begin = db.command(
-      "INSERT INTO context_counter (tenant, owner, context_id, state, tasks) SELECT tenant, owner, context_id, state, count(*) " +
-        `FROM head INDEXED BY head_by_context WHERE ${place} GROUP BY state`,
-    );
-    this.#add = db.command(
-      "INSERT INTO context_counter (tenant, owner, context_id, state, tasks) VALUES (?, ?, ?, ?, ?) " +
-        "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
-    );
-    this.#sweep = db.command(`DELETE FROM context_counter WHERE ${place} AND tasks = 0`);
+    this.#db = db;
   }
 
   /** Adds `tasks` (possibly negative) to a state of a context. */
@@ -49,16 +43,17 @@ export class ContextCounters {
   /** Writes the collected changes, in the transaction that changed the tasks and after those changes. */
   flush(): void {
     for (const { key, states } of this.#changes.values()) {
-      if (this.#isCounted.get(...key) !== undefined) this.#save(key, states);
+      if (this.#db.values(IS_COUNTED).get(...key) !== undefined) this.#save(key, states);
       // The count includes the tasks of this transaction.
-      else if (sum(states) > 0 && this.#isLarge.get(...key) !== undefined) this.#begin.run(...key);
+      else if (sum(states) > 0 && this.#db.values(IS_LARGE).get(...key) !== undefined)
+        this.#db.command(BEGIN).run(...key);
     }
     this.clear();
   }
 
   #save(key: Change["key"], states: Change["states"]): void {
-    for (const [state, tasks] of states) if (tasks !== 0) this.#add.run(...key, state, tasks);
-    this.#sweep.run(...key);
+    for (const [state, tasks] of states) if (tasks !== 0) this.#db.command(ADD).run(...key, state, tasks);
+    this.#db.command(SWEEP).run(...key);
   }
 
   /** Drops the collected changes after a rollback. */

@@ -34,7 +34,7 @@ export function sqliteSource(given: string): CopySource {
   }
   return {
     name: path,
-    countTasks: async () => db.values<[], number>("SELECT count(*) FROM head").get() ?? 0,
+    countTasks: async () => db.values<number>("SELECT count(*) FROM head").get() ?? 0,
     read: () => readFile(db, path),
     // The lock makes sure that no other process has it.
     checkUnused: async () => {},
@@ -55,7 +55,7 @@ export async function* readFile(db: Database, path: string): AsyncGenerator<Batc
 }
 
 function* batchesOf(db: Database): Generator<Batch> {
-  const heads = db.rows<[string, number], Value[]>(
+  const heads = db.rows<Value[]>(
     `SELECT ${columns.task.join(", ")} FROM head WHERE task_id > ? ORDER BY task_id LIMIT ?`,
   );
   for (let last = ""; ; ) {
@@ -64,7 +64,7 @@ function* batchesOf(db: Database): Generator<Batch> {
     yield { kind: "task", rows: page };
     const taskIds = page.map(([taskId]) => String(taskId));
     for (const [kind, sql] of ofTask) {
-      const query = db.rows<[string], Value[]>(sql);
+      const query = db.rows<Value[]>(sql);
       yield* inBatches(
         kind,
         rowsOf(taskIds, (taskId) => query.iterate(taskId)),
@@ -72,7 +72,7 @@ function* batchesOf(db: Database): Generator<Batch> {
     }
     last = taskIds.at(-1) ?? "";
   }
-  const conversations = db.rows<[], Value[]>(
+  const conversations = db.rows<Value[]>(
     `SELECT ${columns.conversation.join(", ")} FROM conversation ORDER BY tenant, owner, context_id`,
   );
   yield* inBatches("conversation", conversations.iterate());

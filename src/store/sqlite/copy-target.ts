@@ -98,7 +98,7 @@ function targetIn(db: Database, path: string, release: () => void): CopyTarget {
   };
   return {
     name: path,
-    countTasks: async () => db.values<[], number>("SELECT count(*) FROM head").get() ?? 0,
+    countTasks: async () => db.values<number>("SELECT count(*) FROM head").get() ?? 0,
     read: () => readFile(db, path),
     write: ({ kind, rows }: Batch) =>
       guarded(() => {

@@ -1,6 +1,6 @@
 import type { ConversationKey } from "../task-store.js";
 import { ContextCounters } from "./context-counters.js";
-import type { Command, Database } from "./driver/driver.js";
+import type { Database } from "./driver/driver.js";
 
 /** Terminal states as stored. Numbers, because the writer thread loads no protocol code. */
 const OVER: ReadonlySet<number> = new Set([3, 4, 5, 7]);
@@ -12,31 +12,27 @@ interface Change {
   tasks: number;
 }
 
+const ADD =
+  "INSERT INTO counter (tenant, owner, state, tasks) VALUES (?, ?, ?, ?) " +
+  "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks";
+const ADD_TO_TOTAL =
+  "INSERT INTO owner_total (owner, tasks, configs) VALUES (?, ?, ?) " +
+  "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks, configs = configs + excluded.configs";
+
 /**
  * Collects the changes of a commit to the number of tasks by owner and state, so that each row of `counter` is written
  * once per commit instead of once per task.
  */
 export class Counters {
+  readonly #db: Database;
+  readonly #contexts: ContextCounters;
   #changes = new Map<string, Change>();
-  readonly #save: (change: Change) => void;
   /** Owners of removed tasks, by tenant and owner. */
   #removed = new Map<string, Pick<Change, "tenant" | "owner">>();
-  readonly #sweep: Command<[string, string]>;
-  readonly #contexts: ContextCounters;
-  readonly #addToTotal: (owner: string, tasks: number) => void;
-  readonly #sweepTotal: (owner: string) => void;
 
   constructor(db: Database) {
-    const upsert = db.command<[string, string, number, number]>(
-      "INSERT INTO counter (tenant, owner, state, tasks) VALUES (?, ?, ?, ?) " +
-        "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
-    );
-    this.#sweep = db.command("DELETE FROM counter WHERE tenant = ? AND owner = ? AND tasks = 0");
+    this.#db = db;
     this.#contexts = new ContextCounters(db);
-    const totals = ownerTotalsIn(db);
-    this.#addToTotal = (owner, tasks) => totals.add(owner, tasks, 0);
-    this.#sweepTotal = totals.sweep;
-    this.#save = ({ tenant, owner, state, tasks }) => upsert.run(tenant, owner, state, tasks);
   }
 
   /** Adds `tasks` (possibly negative) to a state of an owner and of the context. */
@@ -57,13 +53,13 @@ export class Counters {
 
   /** Writes the collected changes, in the transaction that changed the tasks. */
   flush(): void {
-    for (const change of this.#changes.values()) {
-      if (change.tasks !== 0) this.#save(change);
+    for (const { tenant, owner, state, tasks } of this.#changes.values()) {
+      if (tasks !== 0) this.#db.command(ADD).run(tenant, owner, state, tasks);
     }
     this.#flushTotals();
     for (const { tenant, owner } of this.#removed.values()) {
-      this.#sweep.run(tenant, owner);
-      this.#sweepTotal(owner);
+      this.#db.command("DELETE FROM counter WHERE tenant = ? AND owner = ? AND tasks = 0").run(tenant, owner);
+      this.#db.command("DELETE FROM owner_total WHERE owner = ? AND tasks = 0 AND configs = 0").run(owner);
     }
     this.#contexts.flush();
     this.clear();
@@ -78,7 +74,7 @@ export class Counters {
       totals.set(owner, (totals.get(owner) ?? 0) + tasks);
     }
     if (totals === undefined) return;
-    for (const [owner, tasks] of totals) if (tasks !== 0) this.#addToTotal(owner, tasks);
+    for (const [owner, tasks] of totals) if (tasks !== 0) addToTotal(this.#db, owner, tasks, 0);
   }
 
   /** Drops the collected changes after a rollback. */
@@ -90,27 +86,10 @@ export class Counters {
   }
 }
 
-/** Totals of owners across all tenants but the empty one (`owner_total`). */
-export interface OwnerTotals {
-  /** Adds open tasks and push configurations; either may be negative. */
-  add(owner: string, tasks: number, configs: number): void;
-  /** Removes the total of an owner that has nothing left. */
-  sweep(owner: string): void;
-  /** Number of an owner's push configurations that count towards its limit under these tenants. */
-  configsOf(owner: string): number;
-}
-
-/** Returns the totals of a file. They are updated in the transaction that changes the counted rows. */
-export function ownerTotalsIn(db: Database): OwnerTotals {
-  const add = db.command<[string, number, number]>(
-    "INSERT INTO owner_total (owner, tasks, configs) VALUES (?, ?, ?) " +
-      "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks, configs = configs + excluded.configs",
-  );
-  const sweep = db.command<[string]>("DELETE FROM owner_total WHERE owner = ? AND tasks = 0 AND configs = 0");
-  const configs = db.values<[string], number>("SELECT configs FROM owner_total WHERE owner = ?");
-  return {
-    add: (owner, tasks, more) => void add.run(owner, tasks, more),
-    sweep: (owner) => void sweep.run(owner),
-    configsOf: (owner) => configs.get(owner) ?? 0,
-  };
+/**
+ * Adds open tasks and push configurations to the total of an owner across all tenants but the empty one (`owner_total`),
+ * in the transaction that changes the counted rows. Either may be negative.
+ */
+export function addToTotal(db: Database, owner: string, tasks: number, configs: number): void {
+  db.command(ADD_TO_TOTAL).run(owner, tasks, configs);
 }

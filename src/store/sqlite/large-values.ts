@@ -20,15 +20,11 @@ export function moveLargeValues(db: Database): Part {
 }
 
 function moveSegments(db: Database): Part {
-  const rows = db.rows<[string, number, number], [string, number, number]>(
+  const rows = db.rows<[string, number, number]>(
     "SELECT task_id, last, length(bytes) FROM segment WHERE (task_id, last) > (?, ?) ORDER BY task_id, last LIMIT ?",
   );
-  const copy = db.command<[string, number]>(
-    "INSERT INTO blob (bytes) SELECT bytes FROM segment WHERE task_id = ? AND last = ?",
-  );
-  const point = db.command<[number | bigint, string, number]>(
-    "UPDATE segment SET bytes = x'', blob = ? WHERE task_id = ? AND last = ?",
-  );
+  const copy = db.command("INSERT INTO blob (bytes) SELECT bytes FROM segment WHERE task_id = ? AND last = ?");
+  const point = db.command("UPDATE segment SET bytes = x'', blob = ? WHERE task_id = ? AND last = ?");
   let place: [taskId: string, last: number] = ["", 0];
   return () => {
     const found = rows.all(...place, PART_ROWS);
@@ -51,14 +47,12 @@ function moveSegments(db: Database): Part {
 type OldSnapshot = [taskId: string, position: number, size: number];
 
 function moveSnapshots(db: Database): Part {
-  const first = db.rows<[], OldSnapshot>(
+  const first = db.rows<OldSnapshot>(
     "SELECT task_id, position, length(bytes) FROM old_snapshot ORDER BY task_id LIMIT 1",
   );
-  const read = db.values<[string], Uint8Array>("SELECT bytes FROM old_snapshot WHERE task_id = ?");
-  const drop = db.command<[string]>("DELETE FROM old_snapshot WHERE task_id = ?");
-  const announce = db.command<[string, number, number]>(
-    "INSERT OR IGNORE INTO snapshot (task_id, position, pieces) VALUES (?, ?, ?)",
-  );
+  const read = db.values<Uint8Array>("SELECT bytes FROM old_snapshot WHERE task_id = ?");
+  const drop = db.command("DELETE FROM old_snapshot WHERE task_id = ?");
+  const announce = db.command("INSERT OR IGNORE INTO snapshot (task_id, position, pieces) VALUES (?, ?, ?)");
   const addPiece = pieceMover(db);
   /** A snapshot that takes several parts. */
   let kept: { readonly taskId: string; readonly pieces: Iterator<Uint8Array>; count: number } | undefined;
@@ -100,13 +94,9 @@ function cut(bytes: Uint8Array | undefined): Iterator<Uint8Array> {
 
 /** Adds a piece unless it exists: a killed process, or another one on the same file, may have moved it. */
 function pieceMover(db: Database): (taskId: string, position: number, piece: number, bytes: Uint8Array) => void {
-  const known = db.rows<[string, number, number], [number]>(
-    "SELECT 1 FROM snapshot_piece WHERE task_id = ? AND position = ? AND piece = ?",
-  );
-  const keep = db.command<[Uint8Array]>("INSERT INTO blob (bytes) VALUES (?)");
-  const add = db.command<[string, number, number, number | bigint]>(
-    "INSERT INTO snapshot_piece (task_id, position, piece, blob) VALUES (?, ?, ?, ?)",
-  );
+  const known = db.rows<[number]>("SELECT 1 FROM snapshot_piece WHERE task_id = ? AND position = ? AND piece = ?");
+  const keep = db.command("INSERT INTO blob (bytes) VALUES (?)");
+  const add = db.command("INSERT INTO snapshot_piece (task_id, position, piece, blob) VALUES (?, ?, ?, ?)");
   return (taskId, position, piece, bytes) => {
     if (known.get(taskId, position, piece) !== undefined) return;
     add.run(taskId, position, piece, keep.run(bytes).lastInsertRowid);

@@ -17,7 +17,7 @@ import type {
   TaskHead,
   TaskScope,
 } from "../task-store.js";
-import type { Database, Query } from "./driver/driver.js";
+import type { Database } from "./driver/driver.js";
 import {
   globalPage,
   keyAt,
@@ -28,9 +28,7 @@ import {
   pairPage,
   type Statement,
 } from "./operator-list.js";
-import { isOfAll, type Prepare, pairsOf } from "./operator-scopes.js";
-
-type Value = string | number;
+import { isOfAll, pairsOf } from "./operator-scopes.js";
 
 /** Tasks that one step examines, and the number of steps of one page. */
 export const examined = { step: 10_000, steps: 10, contexts: 2_000 };
@@ -58,7 +56,6 @@ type AtOnce = <T>(method: string, query: () => T) => T;
 export class OperatorReader {
   readonly #db: Database;
   readonly #atOnce: AtOnce;
-  readonly #prepared = new Map<string, Query<Value[], never>>();
 
   constructor(db: Database, atOnce: AtOnce) {
     this.#db = db;
@@ -68,7 +65,7 @@ export class OperatorReader {
   async listHeads(request: HeadsRequest): Promise<HeadsPage> {
     const states = request.states === undefined || request.states.length === 0 ? STATES : [...new Set(request.states)];
     const range = rangeOf(request);
-    const pairs = this.#atOnce("listHeads", () => pairsOf(this.#prepare, request));
+    const pairs = this.#atOnce("listHeads", () => pairsOf(this.#db, request));
     if (pairs !== undefined) return this.#merged(pairs, states, range, request.limit);
     if (isOfAll(request)) {
       const heads = this.#atOnce("listHeads", () => this.#heads(globalPage({}, states, range, request.limit)));
@@ -102,7 +99,7 @@ export class OperatorReader {
       const wanted = Math.min(OWNERS_STEP, limit - owners.length);
       const found = this.#atOnce("listOwners", () => {
         const { sql, values } = ownersPage({ tenant, after: last, limit: wanted });
-        const rows = this.#prepare<Usage>(sql).all(...values);
+        const rows = this.#db.rows<Usage>(sql).all(...values);
         return rows.map(([of, owner, tasks, openTasks]) => this.#usage({ tenant: of, owner }, tasks, openTasks));
       });
       owners.push(...found);
@@ -117,7 +114,7 @@ export class OperatorReader {
   }
 
   census(): Omit<Census, "bytes"> {
-    const counts = this.#atOnce("census", () => this.#prepare<[number, number, number, number, number]>(CENSUS).get());
+    const counts = this.#atOnce("census", () => this.#db.rows<[number, number, number, number, number]>(CENSUS).get());
     const [openTasks, interrupted, due, held, dead] = counts ?? [0, 0, 0, 0, 0];
     return { openTasks, interrupted, due: Math.min(due + held, CENSUS_LIMIT), dead };
   }
@@ -158,7 +155,7 @@ export class OperatorReader {
 
   #context({ contextId, tenant, owner, statusTime }: TaskHead): ContextSummary {
     const place = "tenant = ? AND owner = ? AND context_id = ?";
-    const counters = this.#prepare<[number, number]>(`SELECT state, tasks FROM context_counter WHERE ${place}`);
+    const counters = this.#db.rows<[number, number]>(`SELECT state, tasks FROM context_counter WHERE ${place}`);
     const known = counters.all(tenant, owner, contextId);
     // A small context has no counters.
     const along =
@@ -166,8 +163,8 @@ export class OperatorReader {
     const counted =
       known.length > 0
         ? known
-        : this.#prepare<[number, number]>(`${along} GROUP BY state`).all(contextId, tenant, owner);
-    const size = this.#prepare<[number]>(`SELECT length(bytes) FROM conversation WHERE ${place}`);
+        : this.#db.rows<[number, number]>(`${along} GROUP BY state`).all(contextId, tenant, owner);
+    const size = this.#db.rows<[number]>(`SELECT length(bytes) FROM conversation WHERE ${place}`);
     const stateBytes = size.get(tenant, owner, contextId)?.[0] ?? 0;
     const tasks = counted.reduce((sum, [, count]) => sum + count, 0);
     const openTasks = counted.reduce((sum, [state, count]) => (isTerminal(state) ? sum : sum + count), 0);
@@ -175,7 +172,7 @@ export class OperatorReader {
   }
 
   #usage({ tenant, owner }: TaskScope, tasks: number, openTasks: number): OwnerUsage {
-    const configs = this.#prepare<[number]>("SELECT configs FROM push_owner WHERE tenant = ? AND owner = ?");
+    const configs = this.#db.rows<[number]>("SELECT configs FROM push_owner WHERE tenant = ? AND owner = ?");
     const pushConfigs = configs.get(tenant, owner)?.[0] ?? 0;
     const [newest] = this.#heads(pairPage({ tenant, owner }, STATES, rangeOf({}), 1));
     const statusTime = newest?.statusTime ?? 0;
@@ -183,19 +180,13 @@ export class OperatorReader {
   }
 
   #heads({ sql, values }: Statement): TaskHead[] {
-    return this.#prepare<HeadRow>(sql)
+    return this.#db
+      .rows<HeadRow>(sql)
       .all(...values)
       .map(toHead);
   }
 
   #one<R extends readonly unknown[]>({ sql, values }: Statement): R | undefined {
-    return this.#prepare<R>(sql).get(...values);
+    return this.#db.rows<R>(sql).get(...values);
   }
-
-  /** Statements are few: a text for each number of states, and for each set of filters. */
-  readonly #prepare: Prepare = (sql) => {
-    const known = this.#prepared.get(sql) ?? this.#db.rows<Value[], never>(sql);
-    this.#prepared.set(sql, known);
-    return known;
-  };
 }

@@ -1,5 +1,5 @@
 import type { HeadsRequest, TaskScope } from "../task-store.js";
-import type { Query } from "./driver/driver.js";
+import type { Database } from "./driver/driver.js";
 import type { Pair } from "./operator-list.js";
 
 /** Owners of a filter whose lists are merged. With more of them, the list of all owners is examined. */
@@ -8,21 +8,18 @@ const MAX_MERGED = 16;
 /** Tenants or owners that are looked at to find those of a filter. */
 const MAX_LOOKS = 256;
 
-/** Returns the prepared statement of a text. */
-export type Prepare = <R extends readonly unknown[]>(sql: string) => Query<(string | number)[], R>;
-
 /** True if a filter matches the tasks of every owner. */
 export function isOfAll({ tenants, owner, contextId }: HeadsRequest): boolean {
   return tenants === undefined && owner === undefined && contextId === undefined;
 }
 
 /** The owners whose tasks a filter restricts a list to; undefined if there are too many to merge their lists. */
-export function pairsOf(prepare: Prepare, request: HeadsRequest): Pair[] | undefined {
+export function pairsOf(db: Database, request: HeadsRequest): Pair[] | undefined {
   if (isOfAll(request)) return undefined;
   const { tenants, owner, contextId } = request;
   const pairs: Pair[] = [];
   let looks = 0;
-  for (const scope of scopesOf(prepare, request)) {
+  for (const scope of scopesOf(db, request)) {
     if (++looks > MAX_LOOKS) return undefined;
     if (scope === undefined || tenants?.includes(scope.tenant) === false) continue;
     if (owner !== undefined && owner !== scope.owner) continue;
@@ -33,39 +30,39 @@ export function pairsOf(prepare: Prepare, request: HeadsRequest): Pair[] | undef
 }
 
 /** Candidates for the owners of a filter, found one by one along an index; undefined for a look without result. */
-function scopesOf(prepare: Prepare, { tenants, owner, contextId }: HeadsRequest): Iterable<TaskScope | undefined> {
+function scopesOf(db: Database, { tenants, owner, contextId }: HeadsRequest): Iterable<TaskScope | undefined> {
   if (tenants !== undefined && owner !== undefined) return [...new Set(tenants)].map((tenant) => ({ tenant, owner }));
-  if (contextId !== undefined) return ofContext(prepare, contextId);
-  if (tenants !== undefined) return ofTenants(prepare, [...new Set(tenants)]);
-  return ofOwner(prepare, owner ?? "");
+  if (contextId !== undefined) return ofContext(db, contextId);
+  if (tenants !== undefined) return ofTenants(db, [...new Set(tenants)]);
+  return ofOwner(db, owner ?? "");
 }
 
-function* ofContext(prepare: Prepare, contextId: string): Iterable<TaskScope> {
+function* ofContext(db: Database, contextId: string): Iterable<TaskScope> {
   const sql = (comparison: string): string =>
     "SELECT tenant, owner FROM head INDEXED BY head_by_context WHERE context_id = ? " +
     `AND (tenant, owner) ${comparison} (?, ?) ORDER BY tenant, owner LIMIT 1`;
-  let row = prepare<[string, string]>(sql(">=")).get(contextId, "", "");
-  for (; row !== undefined; row = prepare<[string, string]>(sql(">")).get(contextId, ...row)) {
+  let row = db.rows<[string, string]>(sql(">=")).get(contextId, "", "");
+  for (; row !== undefined; row = db.rows<[string, string]>(sql(">")).get(contextId, ...row)) {
     yield { tenant: row[0], owner: row[1] };
   }
 }
 
-function* ofTenants(prepare: Prepare, tenants: readonly string[]): Iterable<TaskScope | undefined> {
+function* ofTenants(db: Database, tenants: readonly string[]): Iterable<TaskScope | undefined> {
   const sql = (comparison: string): string =>
     `SELECT owner FROM counter WHERE tenant = ? AND owner ${comparison} ? ORDER BY owner LIMIT 1`;
   for (const tenant of tenants) {
-    let row = prepare<[string]>(sql(">=")).get(tenant, "");
+    let row = db.rows<[string]>(sql(">=")).get(tenant, "");
     if (row === undefined) yield undefined;
-    for (; row !== undefined; row = prepare<[string]>(sql(">")).get(tenant, row[0])) yield { tenant, owner: row[0] };
+    for (; row !== undefined; row = db.rows<[string]>(sql(">")).get(tenant, row[0])) yield { tenant, owner: row[0] };
   }
 }
 
-function* ofOwner(prepare: Prepare, owner: string): Iterable<TaskScope | undefined> {
+function* ofOwner(db: Database, owner: string): Iterable<TaskScope | undefined> {
   const sql = (comparison: string): string =>
     `SELECT tenant FROM counter WHERE tenant ${comparison} ? ORDER BY tenant LIMIT 1`;
-  const counter = prepare<[number]>("SELECT 1 FROM counter WHERE tenant = ? AND owner = ? LIMIT 1");
-  let row = prepare<[string]>(sql(">=")).get("");
-  for (; row !== undefined; row = prepare<[string]>(sql(">")).get(row[0])) {
+  const counter = db.rows<[number]>("SELECT 1 FROM counter WHERE tenant = ? AND owner = ? LIMIT 1");
+  let row = db.rows<[string]>(sql(">=")).get("");
+  for (; row !== undefined; row = db.rows<[string]>(sql(">")).get(row[0])) {
     const [tenant] = row;
     yield counter.get(tenant, owner) === undefined ? undefined : { tenant, owner };
   }

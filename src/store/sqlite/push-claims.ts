@@ -1,7 +1,7 @@
 import { DUE, type DueSource, FairClaims } from "../deliveries.js";
-import type { Command, Database, Query } from "./driver/driver.js";
+import type { Database } from "./driver/driver.js";
 import type { Leases } from "./leases.js";
-import { CLAIMED_COLUMNS, type ClaimedBatch, type ClaimedRow, toBatch } from "./push-rows.js";
+import { type ClaimedBatch, type ClaimedRow, toBatch } from "./push-rows.js";
 import type { WriteRequest } from "./write.js";
 
 interface Due {
@@ -13,60 +13,52 @@ type DueRow = [id: number, target: string];
 
 const IS_DUE = `state = ${DUE} AND holder IS NULL`;
 
+const FIRST = `SELECT id, target FROM push_config INDEXED BY push_due WHERE ${IS_DUE} AND at <= ? ORDER BY at LIMIT ?`;
+const OF_TARGET = `FROM push_config INDEXED BY push_due_of_target WHERE ${IS_DUE}`;
+const OF = `SELECT id, target ${OF_TARGET} AND target = ? AND at <= ? ORDER BY at LIMIT ?`;
+const FIRST_TARGET = `SELECT target ${OF_TARGET} AND target >= '' ORDER BY target LIMIT 1`;
+const NEXT_TARGET = `SELECT target ${OF_TARGET} AND target > ? ORDER BY target LIMIT 1`;
+const CLAIMED =
+  "SELECT p.id, p.task_id, p.config_id, h.tenant, h.owner, p.target, p.position, h.position AS head_position, " +
+  "p.attempts, p.failing_since, p.bytes FROM push_config p";
+const ROW = `${CLAIMED} CROSS JOIN head h ON h.task_id = p.task_id WHERE p.id = ?`;
+const HELD = `${CLAIMED} INDEXED BY push_held CROSS JOIN head h ON h.task_id = p.task_id WHERE p.holder = ?`;
+
 /**
  * Claims of deliveries, inside a transaction that holds the write lock, so that two processes never have the same one.
  */
 export class PushClaims {
-  readonly #first: Query<[number, number], DueRow>;
-  readonly #of: Query<[string, number, number], DueRow>;
-  readonly #firstTarget: Query<[], string>;
-  readonly #nextTarget: Query<[string], string>;
-  readonly #row: Query<[number], ClaimedRow>;
-  readonly #held: Query<[string], ClaimedRow>;
-  readonly #claim: Command<[string, number, number]>;
-  readonly #release: Command<[string]>;
+  readonly #db: Database;
   readonly #fair = new FairClaims();
   /** Random start, so that no thread repeats the number of another. */
   #claims = Math.floor(Math.random() * 2 ** 48);
 
   constructor(db: Database) {
-    this.#first = db.rows(
-      `SELECT id, target FROM push_config INDEXED BY push_due WHERE ${IS_DUE} AND at <= ? ORDER BY at LIMIT ?`,
-    );
-    const ofTarget = `FROM push_config INDEXED BY push_due_of_target WHERE ${IS_DUE}`;
-    this.#of = db.rows(`SELECT id, target ${ofTarget} AND target = ? AND at <= ? ORDER BY at LIMIT ?`);
-    this.#firstTarget = db.values(`SELECT target ${ofTarget} AND target >= '' ORDER BY target LIMIT 1`);
-    this.#nextTarget = db.values(`SELECT target ${ofTarget} AND target > ? ORDER BY target LIMIT 1`);
-    this.#row = db.rows(
-      `SELECT ${CLAIMED_COLUMNS} FROM push_config p CROSS JOIN head h ON h.task_id = p.task_id WHERE p.id = ?`,
-    );
-    this.#held = db.rows(
-      `SELECT ${CLAIMED_COLUMNS} FROM push_config p INDEXED BY push_held CROSS JOIN head h ON h.task_id = p.task_id ` +
-        "WHERE p.holder = ?",
-    );
-    this.#claim = db.command("UPDATE push_config SET holder = ?, claim = ? WHERE id = ?");
-    this.#release = db.command("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder = ?");
+    this.#db = db;
   }
 
   claim(request: WriteRequest<"claimDeliveries">, leases: Leases): ClaimedBatch {
     const { holder, now, limit, again = false } = request;
-    for (const gone of leases.forgetSilent(request)) this.#release.run(gone);
+    const db = this.#db;
+    const release = db.command("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder = ?");
+    for (const gone of leases.forgetSilent(request)) release.run(gone);
     const claimed: ClaimedRow[] = [];
     const claims: number[] = [];
     const take = (row: ClaimedRow | undefined): void => {
       if (row === undefined) return;
       const claim = this.#claims++;
-      this.#claim.run(holder, claim, row[0]);
+      db.command("UPDATE push_config SET holder = ?, claim = ? WHERE id = ?").run(holder, claim, row[0]);
       claimed.push(row);
       claims.push(claim);
     };
-    if (again) for (const row of this.#held.all(holder)) take(row);
+    if (again) for (const row of db.rows<ClaimedRow>(HELD).all(holder)) take(row);
     const left = limit - claimed.length;
     const source: DueSource<Due> = {
-      first: (most) => this.#first.all(now, most).map(toDue),
-      of: (target, most) => this.#of.all(target, now, most).map(toDue),
-      targetAfter: (target) => (target === undefined ? this.#firstTarget.get() : this.#nextTarget.get(target)),
-      take: ({ id }) => take(this.#row.get(id)),
+      first: (most) => db.rows<DueRow>(FIRST).all(now, most).map(toDue),
+      of: (target, most) => db.rows<DueRow>(OF).all(target, now, most).map(toDue),
+      targetAfter: (target) =>
+        target === undefined ? db.values<string>(FIRST_TARGET).get() : db.values<string>(NEXT_TARGET).get(target),
+      take: ({ id }) => take(db.rows<ClaimedRow>(ROW).get(id)),
     };
     if (left > 0) this.#fair.claim(source, { ...request, limit: left });
     return toBatch(claimed, claims);

@@ -12,14 +12,11 @@ import {
   STORED_ATTEMPTS,
   settled,
 } from "../deliveries.js";
-import type { AttemptRow } from "../delivery-rows.js";
 import type { DeliveryProgress, FailedAttempt, NewPushConfig, PushConfigKey } from "../push-store.js";
-import { type OwnerTotals, ownerTotalsIn } from "./counters.js";
-import type { Command, Database, Query } from "./driver/driver.js";
-import { type PushedTask, type PushRow, pushedTaskQuery, pushRowQuery } from "./push-rows.js";
+import { addToTotal } from "./counters.js";
+import type { Database } from "./driver/driver.js";
+import { type PushedTask, type PushRow, pushedTask, pushRow } from "./push-rows.js";
 import type { AppendWrite, WriteRequest, WriteResult } from "./write.js";
-
-type Nullable = string | number | null;
 
 /** Values of `head.pushed`: no configurations, some, and some due although the task is finished. */
 const NONE = 0;
@@ -29,250 +26,217 @@ const UNDELIVERED = 2;
 /** Configurations that one transaction reschedules, so that other writes wait only briefly. */
 export const RESCHEDULE_STEP = 1_000;
 
-/**
- * Push configurations, inside a transaction that holds the write lock, so that two processes never claim the same one.
- * Only of existing tasks: a configuration added after the removal of its task would never be removed.
- */
-export class PushConfigs {
-  readonly #row: (taskId: string, configId: string) => PushRow | undefined;
-  readonly #task: (taskId: string) => PushedTask | undefined;
-  readonly #attempts: PushAttempts;
-  readonly #insert: Command<[string, string, string, string, number, number, number, Uint8Array]>;
-  readonly #replace: Command<[string, Uint8Array, number]>;
-  readonly #rewrite: Command<[Uint8Array, string, string, Uint8Array]>;
-  readonly #save: Command<Nullable[]>;
-  readonly #advance: Command<[number, string]>;
-  readonly #delete: Command<[number]>;
-  readonly #mark: Command<[number, string]>;
-  readonly #any: Query<[string], number>;
-  readonly #anyDue: Query<[string], number>;
-  readonly #last: Query<[string, number], number>;
-  readonly #ofOwner: Query<[string, string], number>;
-  readonly #totals: OwnerTotals;
-  readonly #count: Command<[string, string, number]>;
-  readonly #forget: Command<[string, string]>;
-  readonly #counted: Query<[string], number>;
-  readonly #all: Query<[string], number>;
-  readonly #reschedule: Command<[number, number, number]>;
-  readonly #rescheduleHeld: Command<[number, number]>;
+/** Statements of every append to a task with configurations. */
+const ADVANCE = `UPDATE push_config SET state = ${DUE}, at = ? WHERE task_id = ? AND state = ${IDLE}`;
+const ANY = "SELECT 1 FROM push_config WHERE task_id = ? LIMIT 1";
+const ANY_DUE = `SELECT 1 FROM push_config WHERE task_id = ? AND state = ${DUE} LIMIT 1`;
 
-  constructor(db: Database) {
-    this.#row = pushRowQuery(db);
-    this.#task = pushedTaskQuery(db);
-    this.#attempts = new PushAttempts(db);
-    this.#insert = db.command(
+// Push configurations, inside a transaction that holds the write lock, so that two processes never claim the same one.
+// Only of existing tasks: a configuration added after the removal of its task would never be removed.
+
+/** Checks an append's configuration before anything is changed. @throws StoreError `too-many-push-configs` */
+export function checkPushConfig(db: Database, { head, pushConfig }: AppendWrite, isThere: boolean): void {
+  if (pushConfig === undefined) return;
+  const known = isThere ? pushRow(db, head.taskId, pushConfig.configId) : undefined;
+  const tooManyOf = known === undefined ? excess(db, { ...head, finished: false }, pushConfig) : undefined;
+  if (tooManyOf !== undefined) throw tooManyPushConfigs(head.taskId, tooManyOf);
+}
+
+/**
+ * Makes the task's idle configurations due, and puts the append's configuration.
+ * @param pushed the previous `head.pushed`
+ */
+export function pushAppended(
+  db: Database,
+  { head, expected, finishes, pushConfig, time }: AppendWrite,
+  pushed: number,
+): void {
+  if (pushed !== NONE) db.command(ADVANCE).run(time, head.taskId);
+  const task = { ...head, finished: finishes, pushed };
+  if (pushConfig !== undefined) put(db, task, pushConfig, { position: expected, now: time });
+  else if (finishes) remark(db, task);
+}
+
+export function putPushConfig(db: Database, request: WriteRequest<"putPushConfig">): WriteResult<"putPushConfig"> {
+  const task = pushedTask(db, request.taskId);
+  if (task === undefined) return "no-task";
+  const isNew = pushRow(db, task.taskId, request.configId) === undefined;
+  const tooManyOf = isNew ? excess(db, task, request) : undefined;
+  if (tooManyOf !== undefined) return `too-many-of-${tooManyOf}`;
+  put(db, task, request, { position: task.position, now: request.now });
+  return "put";
+}
+
+export function rewritePushConfig(
+  db: Database,
+  { taskId, configId, from, to }: WriteRequest<"rewritePushConfig">,
+): boolean {
+  const rewrite = db.command("UPDATE push_config SET bytes = ? WHERE task_id = ? AND config_id = ? AND bytes = ?");
+  return rewrite.run(to, taskId, configId, from).changes > 0;
+}
+
+export function deletePushConfig(db: Database, { taskId, configId }: WriteRequest<"deletePushConfig">): void {
+  const row = pushRow(db, taskId, configId);
+  if (row === undefined) return;
+  db.command("DELETE FROM push_config WHERE id = ?").run(row.id);
+  forgetAttempts(db, { taskId, configId });
+  if (counts(row.delivery.state, row.task.finished)) countMore(db, row.task, -1);
+  remark(db, row.task);
+}
+
+export function savePushPosition(
+  db: Database,
+  request: WriteRequest<"savePushPosition">,
+): WriteResult<"savePushPosition"> {
+  const row = claimed(db, request);
+  if (row === undefined) return "lost";
+  const delivery = advanced(row.delivery, request.position);
+  if (delivery !== row.delivery) saveRow(db, row, delivery, request);
+  return "saved";
+}
+
+export function settleDelivery(db: Database, request: WriteRequest<"settleDelivery">): WriteResult<"settleDelivery"> {
+  const row = claimed(db, request);
+  if (row === undefined) return "lost";
+  const moved = advanced(row.delivery, request.position);
+  const delivery = settled(moved, request.outcome, row.task.position);
+  if (delivery === undefined) {
+    saveRow(db, row, moved, request);
+    return "more";
+  }
+  change(db, row, delivery);
+  const attempt = attemptOf(request.outcome, request.holder);
+  if (attempt !== undefined) addAttempt(db, request.key, attempt);
+  return undefined;
+}
+
+/** Reschedules at most `RESCHEDULE_STEP` of the unheld ones. */
+export function rescheduleDeliveries(db: Database, { latest, to }: WriteRequest<"rescheduleDeliveries">): number {
+  const unheld = db.command(
+    "UPDATE push_config SET at = ? WHERE id IN (SELECT id FROM push_config INDEXED BY push_due " +
+      `WHERE state = ${DUE} AND holder IS NULL AND at > ? LIMIT ?)`,
+  );
+  const held = db.command("UPDATE push_config INDEXED BY push_held SET at = ? WHERE holder IS NOT NULL AND at > ?");
+  return unheld.run(to, latest, RESCHEDULE_STEP).changes + held.run(to, latest).changes;
+}
+
+/** Redrives the dead ones among the named. */
+export function redriveDeliveries(db: Database, { now, keys = [] }: WriteRequest<"redriveDeliveries">): number {
+  let count = 0;
+  for (const { taskId, configId } of keys) {
+    const row = pushRow(db, taskId, configId);
+    if (row?.delivery.state !== DEAD) continue;
+    change(db, row, redriven(row.delivery, now));
+    count++;
+  }
+  return count;
+}
+
+/** Subtracts the configurations of a removed task that count towards its owner's limit. */
+export function pushesRemoved(db: Database, task: CountedTask): void {
+  const all = "SELECT count(*) FROM push_config WHERE task_id = ?";
+  const counted = db.values<number>(task.finished ? `${all} AND state <> ${IDLE}` : all);
+  countMore(db, task, -(counted.get(task.taskId) ?? 0));
+}
+
+type CountedTask = Pick<PushedTask, "taskId" | "tenant" | "owner" | "finished">;
+
+/** Puts a configuration within the limits; a new one begins at `position`. */
+function put(
+  db: Database,
+  task: PushedTask,
+  { configId, target, bytes }: NewPushConfig,
+  { position, now }: { readonly position: number; readonly now: number },
+): void {
+  const row = pushRow(db, task.taskId, configId);
+  const delivery = deliveryFrom(row?.delivery.position ?? position, task.position, now);
+  if (row === undefined) {
+    const insert = db.command(
       "INSERT INTO push_config (task_id, config_id, owner, target, position, state, at, attempts, bytes) " +
         "VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)",
     );
-    this.#replace = db.command("UPDATE push_config SET target = ?, bytes = ? WHERE id = ?");
-    this.#rewrite = db.command("UPDATE push_config SET bytes = ? WHERE task_id = ? AND config_id = ? AND bytes = ?");
-    this.#save = db.command(
-      "UPDATE push_config SET position = ?, state = ?, at = ?, attempts = ?, failing_since = ?, failure = ?, " +
-        "holder = ?, claim = ? WHERE id = ?",
-    );
-    this.#advance = db.command(`UPDATE push_config SET state = ${DUE}, at = ? WHERE task_id = ? AND state = ${IDLE}`);
-    this.#delete = db.command("DELETE FROM push_config WHERE id = ?");
-    this.#mark = db.command("UPDATE head SET pushed = ? WHERE task_id = ?");
-    this.#any = db.values("SELECT 1 FROM push_config WHERE task_id = ? LIMIT 1");
-    this.#anyDue = db.values(`SELECT 1 FROM push_config WHERE task_id = ? AND state = ${DUE} LIMIT 1`);
-    this.#last = db.values("SELECT 1 FROM push_config WHERE task_id = ? LIMIT 1 OFFSET ?");
-    this.#totals = ownerTotalsIn(db);
-    this.#ofOwner = db.values("SELECT configs FROM push_owner WHERE tenant = ? AND owner = ?");
-    this.#count = db.command(
-      "INSERT INTO push_owner (tenant, owner, configs) VALUES (?, ?, ?) " +
-        "ON CONFLICT DO UPDATE SET configs = configs + excluded.configs",
-    );
-    this.#forget = db.command("DELETE FROM push_owner WHERE tenant = ? AND owner = ? AND configs <= 0");
-    this.#counted = db.values(`SELECT count(*) FROM push_config WHERE task_id = ? AND state <> ${IDLE}`);
-    this.#all = db.values("SELECT count(*) FROM push_config WHERE task_id = ?");
-    this.#reschedule = db.command(
-      "UPDATE push_config SET at = ? WHERE id IN (SELECT id FROM push_config INDEXED BY push_due " +
-        `WHERE state = ${DUE} AND holder IS NULL AND at > ? LIMIT ?)`,
-    );
-    this.#rescheduleHeld = db.command(
-      "UPDATE push_config INDEXED BY push_held SET at = ? WHERE holder IS NOT NULL AND at > ?",
-    );
+    insert.run(task.taskId, configId, task.owner, target, position, delivery.state, now, bytes);
+    if (counts(delivery.state, task.finished)) countMore(db, task, 1);
+    remark(db, task);
+    return;
   }
-
-  /** Checks an append's configuration before anything is changed. @throws StoreError `too-many-push-configs` */
-  check({ head, pushConfig }: AppendWrite, isThere: boolean): void {
-    if (pushConfig === undefined) return;
-    const known = isThere ? this.#row(head.taskId, pushConfig.configId) : undefined;
-    const tooManyOf = known === undefined ? this.#tooManyOf({ ...head, finished: false }, pushConfig) : undefined;
-    if (tooManyOf !== undefined) throw tooManyPushConfigs(head.taskId, tooManyOf);
-  }
-
-  /**
-   * Makes the task's idle configurations due, and puts the append's configuration.
-   * @param pushed the previous `head.pushed`
-   */
-  appended({ head, expected, finishes, pushConfig, time }: AppendWrite, pushed: number): void {
-    const { taskId } = head;
-    if (pushed !== NONE) this.#advance.run(time, taskId);
-    const task = { ...head, finished: finishes, pushed };
-    if (pushConfig !== undefined) this.#put(task, pushConfig, expected, time);
-    else if (finishes) this.#remark(task);
-  }
-
-  put(request: WriteRequest<"putPushConfig">): WriteResult<"putPushConfig"> {
-    const task = this.#task(request.taskId);
-    if (task === undefined) return "no-task";
-    const isNew = this.#row(task.taskId, request.configId) === undefined;
-    const tooManyOf = isNew ? this.#tooManyOf(task, request) : undefined;
-    if (tooManyOf !== undefined) return `too-many-of-${tooManyOf}`;
-    this.#put(task, request, task.position, request.now);
-    return "put";
-  }
-
-  rewrite({ taskId, configId, from, to }: WriteRequest<"rewritePushConfig">): boolean {
-    return this.#rewrite.run(to, taskId, configId, from).changes > 0;
-  }
-
-  delete({ taskId, configId }: WriteRequest<"deletePushConfig">): void {
-    const row = this.#row(taskId, configId);
-    if (row === undefined) return;
-    this.#delete.run(row.id);
-    this.#attempts.forget({ taskId, configId });
-    if (counts(row.delivery.state, row.task.finished)) this.#countMore(row.task, -1);
-    this.#remark(row.task);
-  }
-
-  savePosition(request: WriteRequest<"savePushPosition">): WriteResult<"savePushPosition"> {
-    const row = this.#claimed(request);
-    if (row === undefined) return "lost";
-    const delivery = advanced(row.delivery, request.position);
-    if (delivery !== row.delivery) this.#saveRow(row, delivery, row.holder, row.claim);
-    return "saved";
-  }
-
-  settle(request: WriteRequest<"settleDelivery">): WriteResult<"settleDelivery"> {
-    const row = this.#claimed(request);
-    if (row === undefined) return "lost";
-    const moved = advanced(row.delivery, request.position);
-    const delivery = settled(moved, request.outcome, row.task.position);
-    if (delivery === undefined) {
-      this.#saveRow(row, moved, row.holder, row.claim);
-      return "more";
-    }
-    this.#change(row, delivery);
-    const attempt = attemptOf(request.outcome, request.holder);
-    if (attempt !== undefined) this.#attempts.add(request.key, attempt);
-    return undefined;
-  }
-
-  /** Reschedules at most `RESCHEDULE_STEP` of the unheld ones. */
-  reschedule({ latest, to }: WriteRequest<"rescheduleDeliveries">): WriteResult<"rescheduleDeliveries"> {
-    return this.#reschedule.run(to, latest, RESCHEDULE_STEP).changes + this.#rescheduleHeld.run(to, latest).changes;
-  }
-
-  /** Redrives the dead ones among the named. */
-  redrive({ now, keys = [] }: WriteRequest<"redriveDeliveries">): WriteResult<"redriveDeliveries"> {
-    let count = 0;
-    for (const { taskId, configId } of keys) {
-      const row = this.#row(taskId, configId);
-      if (row?.delivery.state !== DEAD) continue;
-      this.#change(row, redriven(row.delivery, now));
-      count++;
-    }
-    return count;
-  }
-
-  /** Subtracts the configurations of a removed task that count towards its owner's limit. */
-  removed(task: Pick<PushedTask, "taskId" | "tenant" | "owner" | "finished">): void {
-    const counted = task.finished ? this.#counted : this.#all;
-    this.#countMore(task, -(counted.get(task.taskId) ?? 0));
-  }
-
-  #put(task: PushedTask, config: NewPushConfig, position: number, now: number): void {
-    const { configId, target, bytes } = config;
-    const row = this.#row(task.taskId, configId);
-    const delivery = deliveryFrom(row?.delivery.position ?? position, task.position, now);
-    if (row === undefined) {
-      this.#insert.run(task.taskId, configId, task.owner, target, position, delivery.state, now, bytes);
-      if (counts(delivery.state, task.finished)) this.#countMore(task, 1);
-      this.#remark(task);
-      return;
-    }
-    this.#replace.run(target, bytes, row.id);
-    this.#attempts.forget({ taskId: task.taskId, configId });
-    this.#change({ ...row, task }, delivery);
-  }
-
-  /** Ends the claim, if any, and stores the new delivery progress. */
-  #change(row: PushRow, delivery: Delivery): void {
-    const { task } = row;
-    this.#saveRow(row, delivery, null, null);
-    const more = Number(counts(delivery.state, task.finished)) - Number(counts(row.delivery.state, task.finished));
-    if (more !== 0) this.#countMore(task, more);
-    // An unfinished task has at least this configuration.
-    if (task.finished || task.pushed !== SOME) this.#remark(task);
-  }
-
-  #saveRow({ id }: PushRow, delivery: Delivery, holder: string | null, claim: number | null): void {
-    const { position, state, at, attempts, failingSince = null, failure = null } = delivery;
-    this.#save.run(position, state, at, attempts, failingSince, failure, holder, claim, id);
-  }
-
-  #claimed({ key, holder, claim }: DeliveryProgress): PushRow | undefined {
-    const row = this.#find(key);
-    return row?.holder === holder && row.claim === claim ? row : undefined;
-  }
-
-  #find({ taskId, configId }: PushConfigKey): PushRow | undefined {
-    return this.#row(taskId, configId);
-  }
-
-  /** Updates `head.pushed` of a task. */
-  #remark({ taskId, finished, pushed }: Pick<PushedTask, "taskId" | "finished" | "pushed">): void {
-    const next = finished && this.#anyDue.get(taskId) !== undefined ? UNDELIVERED : this.#any.get(taskId) ? SOME : NONE;
-    if (next !== pushed) this.#mark.run(next, taskId);
-  }
-
-  #tooManyOf(
-    task: Pick<PushedTask, "taskId" | "tenant" | "owner" | "finished">,
-    { maxPerTask, maxPerOwner, ofAllTenants = false }: NewPushConfig,
-  ): "task" | "owner" | undefined {
-    if (maxPerTask < 1 || this.#last.get(task.taskId, maxPerTask - 1) !== undefined) return "task";
-    if (task.finished) return undefined;
-    const { tenant, owner } = task;
-    const elsewhere = ofAllTenants ? this.#totals.configsOf(owner) : 0;
-    return (this.#ofOwner.get(ofAllTenants ? "" : tenant, owner) ?? 0) + elsewhere >= maxPerOwner ? "owner" : undefined;
-  }
-
-  #countMore({ tenant, owner }: Pick<PushedTask, "tenant" | "owner">, more: number): void {
-    if (more === 0) return;
-    this.#count.run(tenant, owner, more);
-    if (more < 0) this.#forget.run(tenant, owner);
-    if (tenant !== "") this.#totals.add(owner, 0, more);
-  }
+  db.command("UPDATE push_config SET target = ?, bytes = ? WHERE id = ?").run(target, bytes, row.id);
+  forgetAttempts(db, { taskId: task.taskId, configId });
+  change(db, { ...row, task }, delivery);
 }
 
-/** Failed attempts, inside the transaction that stores their outcome. */
-class PushAttempts {
-  readonly #last: Query<[string, string], number>;
-  readonly #insert: Command<[string, string, number, ...AttemptRow]>;
-  readonly #trim: Command<[string, string, number]>;
-  readonly #forget: Command<[string, string]>;
+/** Ends the claim, if any, and stores the new delivery progress. */
+function change(db: Database, row: PushRow, delivery: Delivery): void {
+  const { task } = row;
+  saveRow(db, row, delivery, undefined);
+  const more = Number(counts(delivery.state, task.finished)) - Number(counts(row.delivery.state, task.finished));
+  countMore(db, task, more);
+  // An unfinished task has at least this configuration.
+  if (task.finished || task.pushed !== SOME) remark(db, task);
+}
 
-  constructor(db: Database) {
-    this.#last = db.values(
-      "SELECT number FROM push_attempt WHERE task_id = ? AND config_id = ? ORDER BY number DESC LIMIT 1",
-    );
-    this.#insert = db.command("INSERT INTO push_attempt VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    this.#trim = db.command("DELETE FROM push_attempt WHERE task_id = ? AND config_id = ? AND number <= ?");
-    this.#forget = db.command("DELETE FROM push_attempt WHERE task_id = ? AND config_id = ?");
-  }
+/** Stores the progress of a delivery, with the claim that continues, if any. */
+function saveRow(db: Database, { id }: PushRow, delivery: Delivery, claim: DeliveryProgress | undefined): void {
+  const { position, state, at, attempts, failingSince = null, failure = null } = delivery;
+  const save = db.command(
+    "UPDATE push_config SET position = ?, state = ?, at = ?, attempts = ?, failing_since = ?, failure = ?, " +
+      "holder = ?, claim = ? WHERE id = ?",
+  );
+  const held = [claim?.holder ?? null, claim?.claim ?? null];
+  save.run(position, state, at, attempts, failingSince, failure, ...held, id);
+}
 
-  /** Adds an attempt and removes those beyond the limit. */
-  add({ taskId, configId }: PushConfigKey, attempt: FailedAttempt): void {
-    const { time, durationMs, generation, status, answer, failure, holder } = attempt;
-    const number = (this.#last.get(taskId, configId) ?? 0) + 1;
-    this.#insert.run(taskId, configId, number, time, durationMs, generation, status, answer, failure, holder);
-    if (number > STORED_ATTEMPTS) this.#trim.run(taskId, configId, number - STORED_ATTEMPTS);
-  }
+function claimed(db: Database, { key, holder, claim }: DeliveryProgress): PushRow | undefined {
+  const row = pushRow(db, key.taskId, key.configId);
+  return row?.holder === holder && row.claim === claim ? row : undefined;
+}
 
-  /** Removes the attempts of a configuration that is replaced or deleted. */
-  forget({ taskId, configId }: PushConfigKey): void {
-    this.#forget.run(taskId, configId);
-  }
+/** Updates `head.pushed` of a task. */
+function remark(db: Database, { taskId, finished, pushed }: Pick<PushedTask, "taskId" | "finished" | "pushed">): void {
+  const has = (sql: string): boolean => db.values(sql).get(taskId) !== undefined;
+  const next = finished && has(ANY_DUE) ? UNDELIVERED : has(ANY) ? SOME : NONE;
+  if (next !== pushed) db.command("UPDATE head SET pushed = ? WHERE task_id = ?").run(next, taskId);
+}
+
+function excess(
+  db: Database,
+  { taskId, tenant, owner, finished }: CountedTask,
+  { maxPerTask, maxPerOwner, ofAllTenants = false }: NewPushConfig,
+): "task" | "owner" | undefined {
+  const last = db.values("SELECT 1 FROM push_config WHERE task_id = ? LIMIT 1 OFFSET ?");
+  if (maxPerTask < 1 || last.get(taskId, maxPerTask - 1) !== undefined) return "task";
+  if (finished) return undefined;
+  const elsewhere = ofAllTenants
+    ? (db.values<number>("SELECT configs FROM owner_total WHERE owner = ?").get(owner) ?? 0)
+    : 0;
+  const own = db.values<number>("SELECT configs FROM push_owner WHERE tenant = ? AND owner = ?");
+  return (own.get(ofAllTenants ? "" : tenant, owner) ?? 0) + elsewhere >= maxPerOwner ? "owner" : undefined;
+}
+
+function countMore(db: Database, { tenant, owner }: Pick<PushedTask, "tenant" | "owner">, more: number): void {
+  if (more === 0) return;
+  const count = db.command(
+    "INSERT INTO push_owner (tenant, owner, configs) VALUES (?, ?, ?) " +
+      "ON CONFLICT DO UPDATE SET configs = configs + excluded.configs",
+  );
+  count.run(tenant, owner, more);
+  if (more < 0) db.command("DELETE FROM push_owner WHERE tenant = ? AND owner = ? AND configs <= 0").run(tenant, owner);
+  if (tenant !== "") addToTotal(db, owner, 0, more);
+}
+
+/** Adds a failed attempt and removes those beyond the limit. */
+function addAttempt(db: Database, { taskId, configId }: PushConfigKey, attempt: FailedAttempt): void {
+  const { time, durationMs, generation, status, answer, failure, holder } = attempt;
+  const last = "SELECT number FROM push_attempt WHERE task_id = ? AND config_id = ? ORDER BY number DESC LIMIT 1";
+  const number = (db.values<number>(last).get(taskId, configId) ?? 0) + 1;
+  const insert = db.command("INSERT INTO push_attempt VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.run(taskId, configId, number, time, durationMs, generation, status, answer, failure, holder);
+  if (number <= STORED_ATTEMPTS) return;
+  const trim = db.command("DELETE FROM push_attempt WHERE task_id = ? AND config_id = ? AND number <= ?");
+  trim.run(taskId, configId, number - STORED_ATTEMPTS);
+}
+
+/** Removes the attempts of a configuration that is replaced or deleted. */
+function forgetAttempts(db: Database, { taskId, configId }: PushConfigKey): void {
+  db.command("DELETE FROM push_attempt WHERE task_id = ? AND config_id = ?").run(taskId, configId);
 }

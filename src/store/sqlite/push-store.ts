@@ -8,13 +8,12 @@ import type { WriterClient } from "./writer-client.js";
 /** The push part of the store: changes go to the writer, reads run here. */
 export function pushStoreOf(reader: Reader, writer: WriterClient): PushStore {
   return {
-    getPushConfig: async (key) => reader.getPushConfig(key),
-    listPushConfigs: async ({ taskId, after, limit }) => reader.listPushConfigs(taskId, after, limit),
+    ...reader.methods(["getPushConfig", "listPushConfigs", "scanPushConfigs"]),
+    ...reader.methods(["listDeadDeliveries", "listDeliveries", "listAttempts"]),
     async putPushConfig(request) {
       // Copied, because a transfer moves the whole buffer of a view.
       return writer.call("putPushConfig", { ...request, bytes: new Uint8Array(request.bytes) });
     },
-    scanPushConfigs: async (request) => reader.scanPushConfigs(request),
     async rewritePushConfig({ taskId, configId, from, to }) {
       const request = { taskId, configId, from: new Uint8Array(from), to: new Uint8Array(to) };
       return writer.call("rewritePushConfig", request);
@@ -22,11 +21,11 @@ export function pushStoreOf(reader: Reader, writer: WriterClient): PushStore {
     deletePushConfig: async (request) => writer.call("deletePushConfig", request),
     // A read finds out first if anything is due, which saves a write.
     claimDeliveries: async (request) =>
-      reader.mayClaimDeliveries(request) ? claimedOf(await writer.call("claimDeliveries", request)) : [],
-    nextDelivery: async () => reader.nextDelivery(),
+      reader.call("mayClaimDeliveries", request) ? claimedOf(await writer.call("claimDeliveries", request)) : [],
+    nextDelivery: async () => reader.call("nextDelivery", Number.MIN_SAFE_INTEGER),
     async rescheduleDeliveries(request) {
       let count = 0;
-      while (reader.hasDeliveryAfter(request.latest)) {
+      while (reader.call("hasDeliveryAfter", request.latest)) {
         const rescheduled = await writer.call("rescheduleDeliveries", request);
         count += rescheduled;
         // Another process was faster, or the limit of one step was reached.
@@ -36,12 +35,9 @@ export function pushStoreOf(reader: Reader, writer: WriterClient): PushStore {
     },
     savePushPosition: async (request) => writer.call("savePushPosition", request),
     settleDelivery: async (request) => writer.settle(request),
-    listDeadDeliveries: async (request) => reader.listDeadDeliveries(request),
-    listDeliveries: async (request) => reader.listDeliveries(request),
-    listAttempts: async (request) => reader.listAttempts(request),
     async redriveDeliveries({ now, keys, ...filter }) {
       const listDead = (after: PushConfigKey | undefined, limit: number): DeadDelivery[] =>
-        reader.listDeadDeliveries({ ...filter, limit, ...(after && { after }) });
+        reader.call("listDeadDeliveries", { ...filter, limit, ...(after && { after }) });
       const redrive = (step: readonly PushConfigKey[]): Promise<number> =>
         writer.call("redriveDeliveries", { now, keys: step });
       return redriveInSteps({ listDead, redrive }, keys);

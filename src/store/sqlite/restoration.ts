@@ -27,14 +27,14 @@ export interface CopyMark {
 export function markCopied(db: Database, { time, until }: CopyMark): void {
   immediate(db, () => {
     db.exec(COPIED);
-    db.command<[number, number]>("INSERT INTO copied (time, until) VALUES (?, ?)").run(time, until);
+    db.command("INSERT INTO copied (time, until) VALUES (?, ?)").run(time, until);
   });
 }
 
 /** The mark of a copy that no server has opened; undefined in any other file. */
 export function readCopyMark(db: Database): CopyMark | undefined {
   if (!hasTable(db, "copied")) return undefined;
-  const [time, until] = db.rows<[], [number, number]>("SELECT time, until FROM copied").get() ?? [];
+  const [time, until] = db.rows<[number, number]>("SELECT time, until FROM copied").get() ?? [];
   return time === undefined || until === undefined ? undefined : { time, until };
 }
 
@@ -50,11 +50,11 @@ export function noteRestoration(db: Database): (CopyMark & { readonly due: numbe
     if (mark === undefined) return undefined;
     createRestorations(db);
     const id = randomBytes(ID_BYTES).toString("base64url");
-    db.command<[number, string]>("INSERT INTO restoration (until, id) VALUES (?, ?)").run(mark.until, id);
+    db.command("INSERT INTO restoration (until, id) VALUES (?, ?)").run(mark.until, id);
     db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
     db.exec("UPDATE head SET lease_holder = '' WHERE lease_holder IS NOT NULL; DELETE FROM holder");
     db.exec("DROP TABLE copied");
-    const due = db.values<[], number>(`SELECT count(*) FROM push_config WHERE state = ${DUE}`).get() ?? 0;
+    const due = db.values<number>(`SELECT count(*) FROM push_config WHERE state = ${DUE}`).get() ?? 0;
     return { ...mark, due };
   });
 }
@@ -67,11 +67,11 @@ export function createRestorations(db: Database): void {
 /** All restorations of a file, oldest first. */
 export function readRestorations(db: Database): readonly Restoration[] {
   if (!hasTable(db, "restoration")) return [];
-  const rows = db.rows<[], [number, string]>("SELECT until, id FROM restoration ORDER BY rowid").all();
+  const rows = db.rows<[number, string]>("SELECT until, id FROM restoration ORDER BY rowid").all();
   return rows.map(([until, id]) => ({ until, id }));
 }
 
 function hasTable(db: Database, name: string): boolean {
   const sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
-  return db.values<[string], number>(sql).get(name) !== undefined;
+  return db.values<number>(sql).get(name) !== undefined;
 }

@@ -75,7 +75,7 @@ function finish(partial: string, from: string, hasDigest: boolean): Omit<Restore
     // Leaves no log beside the file, whichever journal its server used.
     db.pragma("journal_mode = DELETE");
     if (mark === undefined) markCopied(db, lastTimesIn(db));
-    const tasks = db.values<[], number>("SELECT count(*) FROM head").get() ?? 0;
+    const tasks = db.values<number>("SELECT count(*) FROM head").get() ?? 0;
     return { tasks, time: mark?.time };
   } finally {
     db.close();
@@ -84,6 +84,6 @@ function finish(partial: string, from: string, hasDigest: boolean): Omit<Restore
 
 /** Estimates the mark of a copy that has none. */
 function lastTimesIn(db: Database): CopyMark {
-  const time = db.values<[], number>("SELECT coalesce(max(status_time), 0) FROM head").get() ?? 0;
+  const time = db.values<number>("SELECT coalesce(max(status_time), 0) FROM head").get() ?? 0;
   return { time, until: time };
 }

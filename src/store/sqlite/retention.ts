@@ -1,8 +1,8 @@
 import { INCREMENTAL, PAGE_BYTES } from "./connection.js";
-import type { Conversations } from "./conversations.js";
+import { removeOrphan } from "./conversations.js";
 import type { Counters } from "./counters.js";
-import type { Command, Database, Query } from "./driver/driver.js";
-import type { PushConfigs } from "./push-configs.js";
+import type { Database } from "./driver/driver.js";
+import { pushesRemoved } from "./push-configs.js";
 import type { RemovalStep, WriteRequest } from "./write.js";
 
 /** Tables in which a task has few and small rows, removed together with it. */
@@ -31,7 +31,7 @@ type RemovableRow = [
   finishedAt: number | null,
 ];
 
-const REMOVABLE_COLUMNS = "task_id, tenant, owner, context_id, state, pushed, finished_at";
+const REMOVABLE = "SELECT task_id, tenant, owner, context_id, state, pushed, finished_at FROM head";
 
 /**
  * Removes old finished tasks, oldest first, and named tasks. Deleting its head removes a task; the remaining rows of a
@@ -39,52 +39,31 @@ const REMOVABLE_COLUMNS = "task_id, tenant, owner, context_id, state, pushed, fi
  * free; its size changes at the next checkpoint.
  */
 export class Retention {
-  readonly #counters: Counters;
-  readonly #pushes: PushConfigs;
-  readonly #conversations: Conversations;
-  readonly #finished: Query<[number, number], RemovableRow>;
-  readonly #named: Query<[string], RemovableRow>;
-  readonly #removals: readonly Command<[string]>[];
-  readonly #garbage: Query<[], string>;
-  readonly #addGarbage: Command<[string]>;
-  readonly #removeGarbage: Command<[string]>;
-  readonly #sweepers: readonly Sweeper[];
   readonly #db: Database;
-  readonly #free: Query<[], number>;
-  readonly #pages: Query<[], number>;
+  readonly #counters: Counters;
+  /** The newest entries first: a concurrent reader sees an early end, and never a gap. */
+  readonly #sweepers: readonly Sweeper[];
   /** True if the file can shrink, which is decided at its creation. */
   readonly #shrinks: boolean;
   /** Bytes returned since the last `takeGivenBack`. */
   #givenBack = 0;
 
-  constructor(db: Database, counters: Counters, pushes: PushConfigs, conversations: Conversations) {
+  constructor(db: Database, counters: Counters) {
     this.#db = db;
-    this.#pushes = pushes;
-    this.#conversations = conversations;
-    this.#free = db.values("PRAGMA freelist_count");
-    this.#pages = db.values("PRAGMA page_count");
-    this.#shrinks = db.pragma("auto_vacuum") === INCREMENTAL;
     this.#counters = counters;
-    this.#finished = db.rows<[number, number], RemovableRow>(
-      `SELECT ${REMOVABLE_COLUMNS} FROM head INDEXED BY head_finished ` +
-        "WHERE finished_at < ? AND pushed < 2 ORDER BY finished_at LIMIT ?",
-    );
-    this.#named = db.rows<[string], RemovableRow>(`SELECT ${REMOVABLE_COLUMNS} FROM head WHERE task_id = ?`);
-    this.#removals = TABLES.map((table) => db.command(`DELETE FROM ${table} WHERE task_id = ?`));
-    this.#garbage = db.values<[], string>("SELECT task_id FROM garbage WHERE task_id > '' LIMIT 1");
-    this.#addGarbage = db.command("INSERT INTO garbage (task_id) VALUES (?)");
-    this.#removeGarbage = db.command("DELETE FROM garbage WHERE task_id = ?");
-    // The newest entries first: a concurrent reader sees an early end, and never a gap.
+    this.#shrinks = db.pragma("auto_vacuum") === INCREMENTAL;
     this.#sweepers = [new Sweeper(db, "segment", ["last"]), new Sweeper(db, "snapshot_piece", ["position", "piece"])];
   }
 
   removeFinished({ before, limit }: WriteRequest<"removeFinished">): RemovalStep {
-    return this.#remove(() => this.#finished.all(before, limit));
+    const sql = `${REMOVABLE} INDEXED BY head_finished WHERE finished_at < ? AND pushed < 2 ORDER BY finished_at LIMIT ?`;
+    return this.#remove(() => this.#db.rows<RemovableRow>(sql).all(before, limit));
   }
 
   removeTasks({ taskIds, unfinished = false }: WriteRequest<"removeTasks">): RemovalStep {
     return this.#remove(() => {
-      const rows = taskIds.map((taskId) => this.#named.get(taskId));
+      const named = this.#db.rows<RemovableRow>(`${REMOVABLE} WHERE task_id = ?`);
+      const rows = taskIds.map((taskId) => named.get(taskId));
       return rows
         .filter((row) => row !== undefined)
         .filter(([, , , , , , finishedAt]) => unfinished || finishedAt !== null);
@@ -93,20 +72,21 @@ export class Retention {
 
   #remove(find: () => RemovableRow[]): RemovalStep {
     const budget = { bytes: STEP_BYTES, rows: STEP_ROWS };
-    for (let taskId = this.#garbage.get(); taskId !== undefined; taskId = this.#garbage.get()) {
+    const garbage = this.#db.values<string>("SELECT task_id FROM garbage WHERE task_id > '' LIMIT 1");
+    for (let taskId = garbage.get(); taskId !== undefined; taskId = garbage.get()) {
       if (!this.#sweep(taskId, budget)) return { removed: 0, more: true, spare: false };
-      this.#removeGarbage.run(taskId);
+      this.#db.command("DELETE FROM garbage WHERE task_id = ?").run(taskId);
     }
     const rows = find();
     let more = false;
     for (const [taskId, tenant, owner, contextId, state, pushed, finishedAt] of rows) {
       const finished = finishedAt !== null;
-      if (!finished || pushed > 0) this.#pushes.removed({ taskId, tenant, owner, finished });
-      for (const removal of this.#removals) removal.run(taskId);
+      if (!finished || pushed > 0) pushesRemoved(this.#db, { taskId, tenant, owner, finished });
+      for (const table of TABLES) this.#db.command(`DELETE FROM ${table} WHERE task_id = ?`).run(taskId);
       this.#counters.removed({ tenant, owner, contextId }, state);
-      this.#conversations.taskRemoved({ tenant, owner, contextId });
+      removeOrphan(this.#db, { tenant, owner, contextId });
       if (this.#sweep(taskId, budget)) continue;
-      this.#addGarbage.run(taskId);
+      this.#db.command("INSERT INTO garbage (task_id) VALUES (?)").run(taskId);
       more = true;
     }
     if (rows.length === 0) this.#giveBack();
@@ -131,8 +111,8 @@ export class Retention {
   /** Free pages beyond the reserve; may be negative. */
   #sparePages(): number {
     if (!this.#shrinks) return 0;
-    const kept = Math.max(SPARE_PAGES, Math.floor((this.#pages.get() ?? 0) / SPARE_PART));
-    return (this.#free.get() ?? 0) - kept;
+    const pages = Number(this.#db.pragma("page_count"));
+    return Number(this.#db.pragma("freelist_count")) - Math.max(SPARE_PAGES, Math.floor(pages / SPARE_PART));
   }
 
   /** Deletes within the budget; returns true if nothing is left. */
@@ -148,30 +128,28 @@ interface Budget {
 
 /** Deletes the rows of a task from a table, from the end of its key, with their values in `blob`. */
 class Sweeper {
-  readonly #rows: Query<[string, number], [blob: number | null, size: number | null, ...key: number[]]>;
-  readonly #removeBlob: Command<[number]>;
-  readonly #remove: Command<[string, ...number[]]>;
+  readonly #db: Database;
+  readonly #rows: string;
+  readonly #remove: string;
 
   /** @param key columns of the primary key after `task_id` */
   constructor(db: Database, table: string, key: readonly string[]) {
-    const order = key.map((column) => `t.${column} DESC`).join(", ");
-    this.#rows = db.rows<[string, number], [number | null, number | null, ...number[]]>(
-      `SELECT t.blob, length(b.bytes), ${key.map((column) => `t.${column}`).join(", ")} FROM ${table} t ` +
-        `LEFT JOIN blob b ON b.id = t.blob WHERE t.task_id = ? ORDER BY ${order} LIMIT ?`,
-    );
-    this.#removeBlob = db.command("DELETE FROM blob WHERE id = ?");
-    const named = key.map((column) => `${column} = ?`).join(" AND ");
-    this.#remove = db.command(`DELETE FROM ${table} WHERE task_id = ? AND ${named}`);
+    this.#db = db;
+    this.#rows =
+      `SELECT t.blob, length(b.bytes), ${key.map((column) => `t.${column}`).join(", ")} FROM ${table} t LEFT JOIN blob b ` +
+      `ON b.id = t.blob WHERE t.task_id = ? ORDER BY ${key.map((column) => `t.${column} DESC`).join(", ")} LIMIT ?`;
+    this.#remove = `DELETE FROM ${table} WHERE task_id = ? AND ${key.map((column) => `${column} = ?`).join(" AND ")}`;
   }
 
   /** Returns true if no row is left. */
   sweep(taskId: string, budget: Budget): boolean {
+    const next = this.#db.rows<[blob: number | null, size: number | null, ...key: number[]]>(this.#rows);
     while (budget.rows > 0 && budget.bytes > 0) {
-      const rows = this.#rows.all(taskId, budget.rows);
+      const rows = next.all(taskId, budget.rows);
       if (rows.length === 0) return true;
       for (const [blob, size, ...key] of rows) {
-        if (blob !== null) this.#removeBlob.run(blob);
-        this.#remove.run(taskId, ...key);
+        if (blob !== null) this.#db.command("DELETE FROM blob WHERE id = ?").run(blob);
+        this.#db.command(this.#remove).run(taskId, ...key);
         budget.rows -= 1;
         budget.bytes -= size ?? 0;
         if (budget.bytes <= 0) break;

@@ -1,5 +1,6 @@
 import { type StateColumns, toLease } from "../head-rows.js";
-import type { TaskHead } from "../task-store.js";
+import type { IdempotencyKey, IdempotencyRecord, TaskHead } from "../task-store.js";
+import type { Database } from "./driver/driver.js";
 
 /** Columns after those of the task's identity. */
 const STATE_COLUMNS = "context_id, state, status_time, position, generation, lease_holder, lease_turn, lease_attempt";
@@ -21,4 +22,19 @@ export function toListedHead(row: ListedRow, { tenant, owner }: { tenant: string
   const [taskId, contextId, state, statusTime, position, generation, holder, turn, attempt] = row;
   const lease = toLease(holder, turn, attempt);
   return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
+}
+
+/** The record under an idempotency key. */
+export function findSend(db: Database, { tenant, owner, key }: IdempotencyKey): IdempotencyRecord | undefined {
+  const row = db
+    .rows<[string, string, number]>(
+      "SELECT fingerprint, task_id, position FROM send WHERE tenant = ? AND owner = ? AND key = ?",
+    )
+    .get(tenant, owner, key);
+  return row && { fingerprint: row[0], taskId: row[1], position: row[2] };
+}
+
+/** Stores a large value. Returns its number. */
+export function addBlob(db: Database, bytes: Uint8Array): number | bigint {
+  return db.command("INSERT INTO blob (bytes) VALUES (?)").run(bytes).lastInsertRowid;
 }

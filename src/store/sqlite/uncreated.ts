@@ -16,10 +16,10 @@ const FOLLOWING: ReadonlySet<number> = new Set([6, 7, 8]);
  * sends under one key. No client ever learned of them, and they cannot be read.
  */
 export function removeUncreated(db: Database): Part {
-  const tasks = db.rows<[string, number], [taskId: string, tenant: string, owner: string, state: number]>(
+  const tasks = db.rows<[taskId: string, tenant: string, owner: string, state: number]>(
     "SELECT task_id, tenant, owner, state FROM head WHERE task_id > ? ORDER BY task_id LIMIT ?",
   );
-  const first = db.values<[string], Uint8Array>(
+  const first = db.values<Uint8Array>(
     `SELECT substr(coalesce(b.bytes, s.bytes), 1, ${PREFIX_BYTES}) FROM segment s LEFT JOIN blob b ON b.id = s.blob ` +
       "WHERE s.task_id = ? ORDER BY s.last LIMIT 1",
   );
@@ -29,7 +29,7 @@ export function removeUncreated(db: Database): Part {
     ...["segment", "snapshot_piece", "snapshot", "send", "push_config", "head"].map(
       (table) => `DELETE FROM ${table} WHERE task_id = ?`,
     ),
-  ].map((sql) => db.command<[string]>(sql));
+  ].map((sql) => db.command(sql));
   const count = db.command("UPDATE counter SET tasks = tasks - 1 WHERE tenant = ? AND owner = ? AND state = ?");
   let last = "";
   return () => {

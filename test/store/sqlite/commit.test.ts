@@ -28,8 +28,8 @@ beforeEach(() => {
 /** Notes what is run on a connection, apart those statements that give rows. */
 function recorded(real: Database): Database {
   for (const kind of ["rows", "values"] as const) {
-    const prepare = real[kind].bind(real) as (sql: string) => Query<Parameter[], never>;
-    const wrap = (sql: string): Query<Parameter[], never> => {
+    const prepare = real[kind].bind(real) as (sql: string) => Query<never>;
+    const wrap = (sql: string): Query<never> => {
       const made = prepare(sql);
       const noted = (values: Parameter[]): Parameter[] => {
         queries.push(sql);

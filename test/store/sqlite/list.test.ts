@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { headOf } from "../../../contract/setup.js";
+import { STORED_ATTEMPTS } from "../../../src/store/deliveries.js";
 import { Committer } from "../../../src/store/sqlite/commit.js";
 import type { Database } from "../../../src/store/sqlite/driver/driver.js";
 import { type ListShape, listSql, pageValues, shapeOf, totalValues } from "../../../src/store/sqlite/list.js";
@@ -13,9 +14,12 @@ import {
   pairPage,
   type Statement,
 } from "../../../src/store/sqlite/operator-list.js";
+import { type ClaimedBatch, claimedOf } from "../../../src/store/sqlite/push-rows.js";
 import { Reader } from "../../../src/store/sqlite/reader.js";
+import { MAX_INLINE_BYTES } from "../../../src/store/sqlite/sizes.js";
+import type { AppendWrite, Write } from "../../../src/store/sqlite/write.js";
 import { STATES } from "../../../src/store/states.js";
-import type { HeadKey, ListRequest } from "../../../src/store/task-store.js";
+import { type ClaimedDelivery, type HeadKey, type ListRequest, NO_HOLDER } from "../../../src/store/task-store.js";
 import { openDatabase } from "../../support/database.js";
 
 const flags = [false, true];
@@ -39,9 +43,7 @@ function requestOf(shape: ListShape): ListRequest {
 const isMerge = /^(MERGE \(UNION ALL\)|LEFT|RIGHT|COMPOUND QUERY|LEFT-MOST SUBQUERY|UNION ALL)$/;
 
 function planOf(db: Database, sql: string, values: (string | number)[]): string[] {
-  const rows = db
-    .rows<(string | number)[], [number, number, number, string]>(`EXPLAIN QUERY PLAN ${sql}`)
-    .all(...values);
+  const rows = db.rows<[number, number, number, string]>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
   return rows.map((row) => row[3]);
 }
 
@@ -224,12 +226,11 @@ describe("every statement of the store", () => {
       return prepare(sql) as never;
     };
   }
-  new Reader(db);
-  new Committer(db, []);
-  const statements = prepared.filter((sql) => /^(SELECT|INSERT|UPDATE|DELETE)/.test(sql));
+  writeEverything(new Committer(db, undefined), () => readEverything(new Reader(db)));
+  const statements = [...new Set(prepared)].filter((sql) => /^(SELECT|INSERT|UPDATE|DELETE)/.test(sql));
 
   it("is looked at here", () => {
-    expect(statements.length).toBeGreaterThan(20);
+    expect(statements.length).toBe(105);
   });
 
   for (const sql of statements) {
@@ -243,3 +244,94 @@ describe("every statement of the store", () => {
     });
   }
 });
+
+function readEverything(reader: Reader): void {
+  const of = { tenant: "tenant", owner: "owner" };
+  const key = { taskId: "a", configId: "d" };
+  reader.call("load", { taskId: "a" });
+  reader.call("load", { taskId: "a", of });
+  reader.call("countOpen", { owner: "owner" });
+  reader.call("listInterrupted", { before: 1, limit: 1 });
+  reader.call("findSend", { ...of, key: "k" });
+  reader.call("conversation", { ...of, contextId: "context" });
+  reader.call("leasesOf", { holder: "h", after: "", limit: 1 });
+  reader.call("getPushConfig", key);
+  reader.call("listPushConfigs", { taskId: "a", after: "", limit: 1 });
+  reader.call("scanPushConfigs", { limit: 1 });
+  reader.call("hasDeliveryAfter", 2);
+  reader.call("mayClaimDeliveries", { now: 0, holder: "h", leaseMs: 1, limit: 1 });
+  reader.call("listDeadDeliveries", { limit: 1 });
+  for (const filter of [{}, { taskId: "a" }, { states: ["dead"] as const }, { target: "d" }, { owner: "owner" }]) {
+    reader.call("listDeliveries", { ...filter, limit: 1 });
+  }
+  reader.call("listAttempts", key);
+}
+
+/** Performs every kind of write on a few tasks, and each so that it changes something. */
+function writeEverything(committer: Committer, read: () => void): void {
+  const holder = "h";
+  const lease = { holder, turn: 1, attempt: 1 };
+  const fence = { holder, attempt: 1 };
+  const bytes = new Uint8Array(MAX_INLINE_BYTES + 1);
+  const config = { configId: "c", target: "x", bytes, maxPerTask: 9, maxPerOwner: 9, ofAllTenants: true };
+  const none = { fence: undefined, lease: undefined, send: undefined, pushConfig: undefined, conversation: undefined };
+  const write = (...writes: Write[]): unknown[] => {
+    const outcomes = committer.commit(writes);
+    for (const outcome of outcomes) expect(outcome).not.toHaveProperty("error");
+    return outcomes.map((outcome) => "result" in outcome && outcome.result);
+  };
+  const append = (taskId: string, position: number, state: number, more: Partial<AppendWrite>): void => {
+    const head = headOf({ taskId, position, state, contextId: "context" });
+    const segments = [{ count: 1, bytes }];
+    const finishes = state === 3;
+    write({ method: "append", head, expected: position - 1, finishes, ...none, segments, time: 1, ...more });
+  };
+  const send = { tenant: "t", owner: "o", key: "k", fingerprint: "f", taskId: "a", position: 1 };
+  const conversation = { expected: 0, version: 1, bytes };
+  append("a", 1, 2, { lease, send, conversation, pushConfig: config });
+  append("a", 2, 2, {});
+  append("a", 3, 6, {});
+  for (let index = 0; index < 70; index++) append(`b${index}`, 1, 3, {});
+  // More rows than one removal deletes.
+  const many = Array.from({ length: 1_100 }, () => ({ count: 1, bytes: new Uint8Array(1) }));
+  append("c", 1_100, 2, { expected: 0, segments: many });
+  for (const position of [1, 2]) {
+    const snapshot = { position, bytes };
+    for (let times = 0; times < 2; times++) {
+      write({ method: "saveSnapshot", request: { taskId: "a", snapshot: { ...snapshot, last: times === 1 } } });
+    }
+  }
+  const beat = { holder, leaseMs: 1, again: false, maxStallMs: 1 };
+  write({ method: "heartbeat", request: beat }, { method: "heartbeatForHolder", request: beat });
+  write({ method: "setLease", request: { taskId: "a", fence, lease: { ...lease, holder: NO_HOLDER }, expected: 3 } });
+  write({ method: "claimLeases", request: { holder, leaseMs: 1, limit: 1, ended: ["gone"] } });
+  const key = { taskId: "a", configId: "c" };
+  write({ method: "putPushConfig", request: { ...config, ...key, now: 1 } });
+  write({ method: "putPushConfig", request: { ...config, taskId: "b1", now: 1 } });
+  write({ method: "rewritePushConfig", request: { ...key, from: bytes, to: bytes } });
+  write({ method: "rescheduleDeliveries", request: { latest: 0, to: 0 } });
+  const attempt = { time: 1, durationMs: 1, generation: 1, status: 500, answer: "" };
+  for (let times = 0; times <= STORED_ATTEMPTS; times++) {
+    const claims = { holder, leaseMs: 1, now: 1, limit: 1, capacity: { of: new Map([["y", 0]]), others: 9 } };
+    const [batch] = write({ method: "claimDeliveries", request: { ...claims, again: times === 1 } });
+    const [{ claim }] = claimedOf(batch as ClaimedBatch) as [ClaimedDelivery];
+    write({ method: "savePushPosition", request: { key, holder, claim, position: 1 } });
+    const outcome = { kind: "dead", at: 1, failure: "f", attempt } as const;
+    write({ method: "settleDelivery", request: { key, holder, claim, position: 1, outcome } });
+    write({ method: "redriveDeliveries", request: { now: 1, keys: [key] } });
+  }
+  const targets = ["d", "e", "f", "g", "i", "j"];
+  for (const configId of targets) {
+    write({ method: "putPushConfig", request: { ...config, taskId: "a", configId, target: configId, now: 1 } });
+  }
+  append("a", 4, 6, {});
+  for (const _ of targets) {
+    write({ method: "claimDeliveries", request: { holder, leaseMs: 1, now: 1, limit: 1 } });
+  }
+  read();
+  write({ method: "deletePushConfig", request: key });
+  write({ method: "removeFinished", request: { before: Number.MAX_SAFE_INTEGER, limit: 64 } });
+  for (const taskId of ["c", "a", "b1"]) {
+    write({ method: "removeTasks", request: { taskIds: [taskId], unfinished: true } });
+  }
+}

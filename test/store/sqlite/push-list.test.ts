@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Database } from "../../../src/store/sqlite/driver/driver.js";
 import { migrate } from "../../../src/store/sqlite/migrations.js";
-import { DeliveryLists } from "../../../src/store/sqlite/push-list.js";
+import { listDeliveries } from "../../../src/store/sqlite/push-list.js";
 import { openDatabase } from "../../support/database.js";
 
 /** The steps of SQLite's plan for each statement of the lists. */
@@ -17,15 +17,17 @@ function plans(): string[][] {
       },
     },
   });
-  new DeliveryLists(noting);
+  for (const filter of [{}, { taskId: "t" }, { states: ["dead"] as const }, { target: "t" }, { owner: "o" }]) {
+    listDeliveries(noting, { ...filter, limit: 1 });
+  }
   return statements.map((sql) => {
     const values = Array.from(sql.matchAll(/\?/g), () => "");
-    const steps = db.rows<string[], [number, number, number, string]>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
+    const steps = db.rows<[number, number, number, string]>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
     return steps.map(([, , , step]) => step);
   });
 }
 
-describe("DeliveryLists", () => {
+describe("listDeliveries()", () => {
   it("finds every page in an index, after the key of the last one, without sorting", () => {
     const found = plans();
     expect(found.map(([first]) => first)).toEqual([

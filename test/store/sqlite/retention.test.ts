@@ -69,7 +69,7 @@ async function olderFile(path: string, megabytes: number): Promise<void> {
   const db = openDatabase(path);
   db.pragma("journal_mode = WAL");
   migrate(db);
-  const rows = db.command<[Uint8Array]>("INSERT INTO blob (bytes) VALUES (?)");
+  const rows = db.command("INSERT INTO blob (bytes) VALUES (?)");
   for (let count = 0; count < megabytes; count++) rows.run(new Uint8Array(MB));
   db.close();
 }

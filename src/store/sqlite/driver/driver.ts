@@ -21,30 +21,32 @@ export interface Changed {
 }
 
 /** A statement that returns no rows. */
-export interface Command<P extends readonly Parameter[] = Parameter[]> {
-  run(...values: P): Changed;
+export interface Command {
+  run(...values: Parameter[]): Changed;
 }
 
 /** A statement that returns rows. */
-export interface Query<P extends readonly Parameter[], R> {
+export interface Query<R> {
   /** The first row. */
-  get(...values: P): R | undefined;
-  all(...values: P): R[];
+  get(...values: Parameter[]): R | undefined;
+  all(...values: Parameter[]): R[];
   /** Row by row. The statement must not be used again until the loop ends. */
-  iterate(...values: P): IterableIterator<R>;
+  iterate(...values: Parameter[]): IterableIterator<R>;
 }
 
-/** A connection. Closing it ends its statements. */
+/**
+ * A connection. Closing it ends its statements. A statement is prepared once for each text, in which a question mark is
+ * always a parameter: the texts are constants, so that they are few.
+ */
 export interface Database {
   readonly isOpen: boolean;
   /** True inside a transaction. SQLite ends one by itself after some errors. */
   readonly inTransaction: boolean;
-  /** Prepares a statement. In it, as in those of `rows` and `values`, a question mark is always a parameter. */
-  command<P extends readonly Parameter[] = Parameter[]>(sql: string): Command<P>;
+  command(sql: string): Command;
   /** Returns rows as arrays, which is faster than objects. Column names have to differ. */
-  rows<P extends readonly Parameter[], R extends readonly unknown[]>(sql: string): Query<P, R>;
+  rows<R extends readonly unknown[]>(sql: string): Query<R>;
   /** Returns the value of the only column of each row. */
-  values<P extends readonly Parameter[], V>(sql: string): Query<P, V>;
+  values<V>(sql: string): Query<V>;
   /** Runs statements without parameters and results. */
   exec(sql: string): void;
   /** Reads or writes a pragma; returns the first value, if any. */
@@ -78,7 +80,7 @@ export function driverOf(name: DriverName, open: Driver["open"], look?: (first: 
   const first = open(":memory:");
   try {
     look?.(first);
-    return { name, version: first.values<[], string>("SELECT sqlite_version()").get() ?? "", open };
+    return { name, version: first.values<string>("SELECT sqlite_version()").get() ?? "", open };
   } finally {
     first.close();
   }

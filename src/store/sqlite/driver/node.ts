@@ -43,7 +43,7 @@ export function loadNodeSqlite(): Driver | undefined {
 /** A driver whose connections are `NodeDatabase`. */
 export function driverLikeNode(name: DriverName, open: Driver["open"]): Driver {
   return driverOf(name, open, (first) => {
-    cutsText = first.values<[], string>("SELECT 'a' || char(0) || 'b'").get() !== "a\0b";
+    cutsText = first.values<string>("SELECT 'a' || char(0) || 'b'").get() !== "a\0b";
   });
 }
 
@@ -76,6 +76,9 @@ function connect(sqlite: NodeSqlite, path: string, options: OpenOptions = {}): D
 /** A connection of `node:sqlite`, or of another module with its interface. */
 export class NodeDatabase implements Database {
   readonly #db: DatabaseSync;
+  readonly #commands = new Map<string, Command>();
+  readonly #rows = new Map<string, Query<unknown>>();
+  readonly #values = new Map<string, Query<unknown>>();
   #isOpen = true;
 
   constructor(db: DatabaseSync) {
@@ -90,19 +93,17 @@ export class NodeDatabase implements Database {
     return this.#db.isTransaction ?? this.#refusesToBegin();
   }
 
-  command<P extends readonly Parameter[]>(sql: string): Command<P> {
-    return this.#prepare(sql) as unknown as Command<P>;
+  command(sql: string): Command {
+    return this.#commands.get(sql) ?? keep(this.#commands, sql, this.#prepare(sql));
   }
 
-  rows<P extends readonly Parameter[], R extends readonly unknown[]>(sql: string): Query<P, R> {
-    const statement = this.#prepare(sql);
-    if (statement.setReturnArrays === undefined) return new Mapped(statement, Object.values) as unknown as Query<P, R>;
-    statement.setReturnArrays(true);
-    return statement as unknown as Query<P, R>;
+  rows<R extends readonly unknown[]>(sql: string): Query<R> {
+    // The statement determines the types of its rows.
+    return (this.#rows.get(sql) ?? keep(this.#rows, sql, this.#prepareRows(sql))) as Query<R>;
   }
 
-  values<P extends readonly Parameter[], V>(sql: string): Query<P, V> {
-    return new Mapped(this.rows<Parameter[], unknown[]>(sql), firstOf) as unknown as Query<P, V>;
+  values<V>(sql: string): Query<V> {
+    return (this.#values.get(sql) ?? keep(this.#values, sql, new Mapped(this.rows(sql), firstOf))) as Query<V>;
   }
 
   exec(sql: string): void {
@@ -110,7 +111,7 @@ export class NodeDatabase implements Database {
   }
 
   pragma(text: string): SqliteValue | undefined {
-    return this.values<[], SqliteValue>(`PRAGMA ${text}`).get();
+    return this.values<SqliteValue>(`PRAGMA ${text}`).get();
   }
 
   close(): void {
@@ -124,6 +125,13 @@ export class NodeDatabase implements Database {
     return cutsText ? new WholeText(statement) : statement;
   }
 
+  #prepareRows(sql: string): Query<unknown> {
+    const statement = this.#prepare(sql);
+    if (statement.setReturnArrays === undefined) return new Mapped(statement, Object.values);
+    statement.setReturnArrays(true);
+    return statement;
+  }
+
   /** Detects an open transaction before 22.16, which lacks the property. Called only after an error. */
   #refusesToBegin(): boolean {
     try {
@@ -134,6 +142,11 @@ export class NodeDatabase implements Database {
     this.#db.exec("ROLLBACK");
     return false;
   }
+}
+
+function keep<T>(known: Map<string, T>, sql: string, statement: T): T {
+  known.set(sql, statement);
+  return statement;
 }
 
 /**
@@ -206,11 +219,11 @@ function unequal(values: readonly Parameter[]): readonly Parameter[] {
 }
 
 /** A query that maps its rows. */
-class Mapped {
-  readonly #query: StatementSync | Query<Parameter[], unknown[]>;
+class Mapped implements Query<unknown> {
+  readonly #query: Query<unknown>;
   readonly #map: (row: never) => unknown;
 
-  constructor(query: StatementSync | Query<Parameter[], unknown[]>, map: (row: never) => unknown) {
+  constructor(query: Query<unknown>, map: (row: never) => unknown) {
     this.#query = query;
     this.#map = map;
   }

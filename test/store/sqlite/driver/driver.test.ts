@@ -62,7 +62,7 @@ describe("Driver.open()", () => {
     const db = openDatabase(":memory:");
     db.exec("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, r REAL, s TEXT, b BLOB NOT NULL) STRICT");
     const add = db.command("INSERT INTO t (n, r, s, b) VALUES (?, ?, ?, ?)");
-    const all = db.rows<[], unknown[]>("SELECT n, r, s, b FROM t");
+    const all = db.rows<unknown[]>("SELECT n, r, s, b FROM t");
     const large = 2 ** 53 - 1;
     expect(add.run(large, 0.5, "ä\u{1f600}", new Uint8Array([0, 255]))).toMatchObject({ changes: 1 });
     // A view of something larger, and one of nothing.
@@ -75,7 +75,7 @@ describe("Driver.open()", () => {
       [null, null, null, []],
     ]);
     expect(all.get()?.[3]).toBeInstanceOf(Uint8Array);
-    expect(db.values<[number], number>("SELECT n FROM t WHERE id = ?").get(1)).toBe(large);
+    expect(db.values<number>("SELECT n FROM t WHERE id = ?").get(1)).toBe(large);
     expect(db.values("SELECT n FROM t WHERE id = 9").get()).toBeUndefined();
     expect(db.values("SELECT id FROM t WHERE id < ? ORDER BY id").all(3)).toEqual([1, 2]);
     expect(db.command("UPDATE t SET n = 1 WHERE id > ?").run(1).changes).toBe(2);
@@ -85,7 +85,7 @@ describe("Driver.open()", () => {
   it("gives text with a NUL back whole, or refuses it where Node.js would cut it off", () => {
     const db = openDatabase(":memory:");
     db.exec("CREATE TABLE t (s TEXT)");
-    const add = db.command<[string]>("INSERT INTO t VALUES (?)");
+    const add = db.command("INSERT INTO t VALUES (?)");
     let kept: string[] = ["a\0b"];
     try {
       add.run("a\0b");
@@ -105,10 +105,10 @@ describe("Driver.open()", () => {
     const path = temporaryFile();
     const db = openDatabase(path);
     db.exec("CREATE TABLE t (a); INSERT INTO t VALUES (1), (2), (3)");
-    const rows = db.rows<[number], [number]>("SELECT a FROM t WHERE a >= ? ORDER BY a");
+    const rows = db.rows<[number]>("SELECT a FROM t WHERE a >= ? ORDER BY a");
     for (const [a] of rows.iterate(1)) if (a === 2) break;
     expect([...rows.iterate(2)]).toEqual([[2], [3]]);
-    expect([...db.values<[], number>("SELECT a FROM t ORDER BY a").iterate()]).toEqual([1, 2, 3]);
+    expect([...db.values<number>("SELECT a FROM t ORDER BY a").iterate()]).toEqual([1, 2, 3]);
     // A reader that still read would keep the other one from writing here.
     const other = openDatabase(path, { timeoutMs: 0 });
     other.exec("BEGIN EXCLUSIVE; ROLLBACK");
@@ -175,11 +175,11 @@ describe("Driver.open()", () => {
     const db = openDatabase(path);
     db.pragma("journal_mode = WAL");
     db.exec("CREATE TABLE t (a)");
-    const add = db.command<[number]>("INSERT INTO t VALUES (?)");
-    const all = db.values<[], number>("SELECT a FROM t");
+    const add = db.command("INSERT INTO t VALUES (?)");
+    const all = db.values<number>("SELECT a FROM t");
     add.run(1);
     const reader = openDatabase(path, { readonly: true });
-    const read = reader.rows<[], [number]>("SELECT a FROM t");
+    const read = reader.rows<[number]>("SELECT a FROM t");
     expect(read.all()).toEqual([[1]]);
     db.exec("BEGIN");
     add.run(2);
