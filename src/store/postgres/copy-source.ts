@@ -125,21 +125,23 @@ async function* batchesOf(on: Pick<Statements, "query">, s: string): AsyncGenera
     if (page.length === 0) break;
     yield { kind: "task", rows: page.map(([, ...row]) => row) };
     const idOf = new Map(page.map(([log, taskId]) => [log, taskId]));
-    const named = (rows: readonly Row[]): Row[] => rows.map(([log, ...row]) => [idOf.get(Number(log)) ?? "", ...row]);
+    const named = ({ kind, rows }: Batch): Batch => {
+      return { kind, rows: rows.map(([log, ...row]) => [idOf.get(Number(log)) ?? "", ...row]) };
+    };
     for (const logs of groupsOf(page)) {
-      for await (const rows of paged(on, segments(s, logs))) yield { kind: "segment", rows: named(rows) };
+      // A long log is read alone, along its index.
+      const of = logs.length === 1 ? logs[0] : bigints(logs);
+      for await (const batch of paged(on, s, "segment", of)) yield named(batch);
     }
     const logs = bigints([...idOf.keys()]);
     for (const kind of ["snapshot", "piece"] as const) {
-      for await (const rows of paged(on, byLog(s, kind, logs))) yield { kind, rows: named(rows) };
+      for await (const batch of paged(on, s, kind, logs)) yield named(batch);
     }
     const ids = texts([...idOf.values()]);
-    for (const kind of ["send", "config", "attempt"] as const) {
-      for await (const rows of paged(on, byTask(s, kind, ids))) yield { kind, rows };
-    }
+    for (const kind of ["send", "config", "attempt"] as const) yield* paged(on, s, kind, ids);
     last = page.at(-1)?.[1] ?? "";
   }
-  for (const table of rest(s)) for await (const rows of paged(on, table)) yield { kind: table.kind, rows };
+  for (const kind of ["conversation", "restoration"] as const) yield* paged(on, s, kind);
 }
 
 /** Logs whose segments are read together; a long one alone, along its index. */
@@ -159,100 +161,72 @@ function groupsOf(page: readonly (readonly [number, string, ...Value[]])[]): num
   return group.length > 0 ? [...groups, group] : groups;
 }
 
-/** Rows to read, in the order of a key whose first values are texts or numbers. */
+/** Rows of one kind: those of some logs or tasks, or all, in the order of a key. */
 interface Table {
-  readonly kind: Kind;
   readonly from: string;
-  /** Condition on `$1`; none for the whole table. */
-  readonly where?: { readonly sql: string; readonly value: Buffer | number };
-  readonly columns: readonly string[];
-  /** Columns of the key, and their types. */
+  readonly of?: "log" | "task_id";
   readonly key: Readonly<Record<string, "text" | "bigint">>;
-  /** False without a column `bytes`. */
-  readonly hasBytes: boolean;
 }
 
-function segments(s: string, logs: readonly number[]): Table {
-  const [log = 0] = logs;
-  const columns = ["log", "last", "count", "bytes"];
-  const from = `${s}.segment`;
-  if (logs.length > 1) {
-    const where = { sql: "log = ANY ($1)", value: bigints(logs) };
-    return { kind: "segment", from, where, columns, key: { log: "bigint", last: "bigint" }, hasBytes: true };
-  }
-  const where = { sql: "log = $1", value: log };
-  return { kind: "segment", from, where, columns, key: { last: "bigint" }, hasBytes: true };
-}
-
-function byLog(s: string, kind: "snapshot" | "piece", logs: Buffer): Table {
-  const where = { sql: "log = ANY ($1)", value: logs };
-  if (kind === "snapshot") {
-    const columns = ["log", "position", "pieces"];
-    return { kind, from: `${s}.snapshot`, where, columns, key: { log: "bigint" }, hasBytes: false };
-  }
-  return {
-    ...{ kind, where, columns: ["log", "position", "piece", "bytes"], key: { log: "bigint", piece: "bigint" } },
+const tables: Readonly<Record<Exclude<Kind, "task">, Table>> = {
+  segment: { from: "{s}.segment", of: "log", key: { log: "bigint", last: "bigint" } },
+  snapshot: { from: "{s}.snapshot", of: "log", key: { log: "bigint" } },
+  piece: {
     // The pieces of the valid snapshot.
-    from: `(SELECT p.* FROM ${s}.snapshot_piece p JOIN ${s}.snapshot n ON n.log = p.log AND n.position = p.position) v`,
-    hasBytes: true,
-  };
+    from: "(SELECT p.* FROM {s}.snapshot_piece p JOIN {s}.snapshot n ON n.log = p.log AND n.position = p.position) v",
+    of: "log",
+    key: { log: "bigint", piece: "bigint" },
+  },
+  send: { from: "{s}.send", of: "task_id", key: { task_id: "text", tenant: "text", owner: "text", key: "text" } },
+  config: { from: "{s}.push_config", of: "task_id", key: { task_id: "text", config_id: "text" } },
+  attempt: { from: "{s}.push_attempt", of: "task_id", key: { task_id: "text", config_id: "text", number: "bigint" } },
+  conversation: { from: "{s}.conversation", key: { tenant: "text", owner: "text", context_id: "text" } },
+  restoration: { from: "{s}.restoration", key: { number: "bigint" } },
+};
+
+/** Columns of a kind in these tables, in which some rows have the log instead of the id of their task. */
+export function columnsOf(kind: Exclude<Kind, "task">): string[] {
+  return columns[kind].map((name) => (name === "task_id" ? (tables[kind].of ?? name) : name));
 }
 
-function byTask(s: string, kind: "send" | "config" | "attempt", ids: Buffer): Table {
-  const where = { sql: "task_id = ANY ($1)", value: ids };
-  if (kind === "send") {
-    const key = { task_id: "text", tenant: "text", owner: "text", key: "text" } as const;
-    return { kind, from: `${s}.send`, where, columns: columns.send, key, hasBytes: false };
-  }
-  const key = { task_id: "text", config_id: "text" } as const;
-  if (kind === "config") {
-    return { kind, from: `${s}.push_config`, where, columns: columns.config, key, hasBytes: true };
-  }
-  const numbered = { ...key, number: "bigint" } as const;
-  return { kind, from: `${s}.push_attempt`, where, columns: columns.attempt, key: numbered, hasBytes: false };
-}
-
-function rest(s: string): Table[] {
-  const conversations: Table = {
-    ...{ kind: "conversation", from: `${s}.conversation`, hasBytes: true },
-    columns: columns.conversation,
-    key: { tenant: "text", owner: "text", context_id: "text" },
-  };
-  const restorations: Table = {
-    ...{ kind: "restoration", from: `${s}.restoration`, hasBytes: false },
-    ...{ columns: columns.restoration, key: { number: "bigint" } },
-  };
-  return [conversations, restorations];
-}
-
-/** Reads rows page by page, each bounded in rows and bytes: the size of a value is read without the value. */
-async function* paged(on: Pick<Statements, "query">, table: Table): AsyncGenerator<Row[]> {
-  const { columns, key, where, hasBytes } = table;
-  const at = Object.keys(key).map((name) => columns.indexOf(name));
+/**
+ * Reads rows page by page, each bounded in rows and bytes: the size of a value is read without the value.
+ * @param of the logs or tasks, as an array or one of them
+ */
+async function* paged(
+  on: Pick<Statements, "query">,
+  s: string,
+  kind: Exclude<Kind, "task">,
+  of?: Buffer | number,
+): AsyncGenerator<Batch> {
+  const names = columnsOf(kind);
+  const hasBytes = names.includes("bytes");
+  const { key, of: column } = tables[kind];
+  const order = Object.keys(key).filter((name) => typeof of !== "number" || name !== column);
+  const given = of === undefined ? [] : [of];
+  const owned = typeof of === "number" ? `${column} = $1` : `${column} = ANY ($1)`;
+  const place = order.map((name, index) => `$${given.length + index + 1}::${key[name]}`);
+  const next = `(${order.join(", ")}) > (${place.join(", ")})`;
   let after: Value[] | undefined;
   for (;;) {
-    const values = [...(where === undefined ? [] : [where.value]), ...(after ?? [])];
-    const rows = await on.query<Row>(sqlOf(table, after !== undefined), values);
+    const conditions = [...(of === undefined ? [] : [owned]), ...(after === undefined ? [] : [next])];
+    const sql = sqlOf(s, kind, conditions, order.join(", "));
+    const rows = await on.query<Row>(sql, [...given, ...(after ?? [])]);
     const last = rows.at(-1);
     if (last === undefined) return;
-    yield rows;
+    yield { kind, rows };
     if (!hasBytes && rows.length < BATCH_ROWS) return;
-    after = at.map((index) => last[index] ?? null);
+    after = order.map((name) => last[names.indexOf(name)] ?? null);
   }
 }
 
-function sqlOf({ from, where, columns, key, hasBytes }: Table, isNext: boolean): string {
-  const names = Object.keys(key).join(", ");
-  const start = where === undefined ? 1 : 2;
-  const place = Object.values(key).map((type, index) => `$${start + index}::${type}`);
-  const conditions = [
-    ...(where === undefined ? [] : [where.sql]),
-    ...(isNext ? [`(${names}) > (${place.join(", ")})`] : []),
-  ];
+function sqlOf(s: string, kind: Exclude<Kind, "task">, conditions: readonly string[], order: string): string {
+  const names = columnsOf(kind);
+  const all = names.join(", ");
   const condition = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")} `;
-  const all = columns.join(", ");
-  const rows = `SELECT ${all} FROM ${from} ${condition}ORDER BY ${names} LIMIT ${BATCH_ROWS}`;
-  if (!hasBytes) return rows;
-  const before = `sum(octet_length(bytes)) OVER (ORDER BY ${names}) - octet_length(bytes)`;
-  return `SELECT ${all} FROM (SELECT g.*, ${before} AS before FROM (${rows}) g) w WHERE before < ${BATCH_BYTES} ORDER BY ${names}`;
+  const from = tables[kind].from.replaceAll("{s}", s);
+  const rows = `SELECT ${all} FROM ${from} ${condition}ORDER BY ${order} LIMIT ${BATCH_ROWS}`;
+  if (!names.includes("bytes")) return rows;
+  const before = `sum(octet_length(bytes)) OVER (ORDER BY ${order}) - octet_length(bytes)`;
+  return `SELECT ${all} FROM (SELECT g.*, ${before} AS before FROM (${rows}) g) w WHERE before < ${BATCH_BYTES} ORDER BY ${order}`;
 }

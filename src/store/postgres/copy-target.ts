@@ -7,7 +7,7 @@ import { NO_HOLDER, StoreError } from "../task-store.js";
 import { shownAddress } from "./address.js";
 import { ArrayWriter } from "./array-writer.js";
 import { texts } from "./arrays.js";
-import { checkIdle, inUse, readsOf, type Watched } from "./copy-source.js";
+import { checkIdle, columnsOf, inUse, readsOf, type Watched } from "./copy-source.js";
 import { type Database, first, type Statements } from "./database.js";
 import { toOpeningError } from "./errors.js";
 import { COPY_MARK, migrate, versionOf } from "./migrate.js";
@@ -121,7 +121,7 @@ class Writer {
   async write({ kind, rows }: Batch): Promise<void> {
     if (kind === "task") return this.#tasks(rows);
     if (kind === "segment" || kind === "snapshot" || kind === "piece") return this.#ofLog(kind, rows);
-    await this.#database.query(inserts(this.#s)[kind], encoded(rows, types[kind]));
+    await this.#database.query(insertOf(this.#s, kind), encoded(rows, types[kind]));
     if (kind === "config") await this.#mark(rows);
   }
 
@@ -150,7 +150,7 @@ class Writer {
       const generation = second === task?.position ? task.generation : 0;
       return [task?.log ?? 0, second, ...rest, ...(kind === "segment" ? [generation] : [])];
     });
-    await this.#database.query(inserts(this.#s)[kind], encoded(stored, types[kind]));
+    await this.#database.query(insertOf(this.#s, kind), encoded(stored, types[kind]));
   }
 
   async #mark(rows: readonly Row[]): Promise<void> {
@@ -193,29 +193,21 @@ function encoded(rows: readonly Row[], kinds: string): (Buffer | null)[] {
   });
 }
 
-/** The statements that insert rows of these types. */
-function inserts(s: string): Readonly<Record<Exclude<Kind, "task">, string>> {
-  const insert = (table: string, kind: Kind, names: string): string => {
-    const arrays = [...types[kind]].map((type, index) => `$${index + 1}::${sqlTypes[type]}[]`);
-    return `INSERT INTO ${s}.${table} (${names}) SELECT * FROM unnest(${arrays.join(", ")})`;
-  };
-  const configs = [...types.config].map((type, index) => `$${index + 1}::${sqlTypes[type]}[]`);
-  const config =
-    "task_id, config_id, tenant, owner, target, position, state, at, attempts, failing_since, failure, bytes";
-  return {
-    segment: insert("segment", "segment", "log, last, count, bytes, generation"),
-    snapshot: insert("snapshot", "snapshot", "log, position, pieces"),
-    piece: insert("snapshot_piece", "piece", "log, position, piece, bytes"),
-    send: insert("send", "send", "task_id, tenant, owner, key, fingerprint, position"),
-    config:
-      `INSERT INTO ${s}.push_config (${config}, counted) SELECT u.*, NOT (u.state = ${IDLE} AND t.state IN (${TERMINAL})) ` +
-      `FROM unnest(${configs.join(", ")}) AS u(${config}) JOIN ${s}.task t ON t.task_id = u.task_id`,
-    attempt: insert(
-      "push_attempt",
-      "attempt",
-      "task_id, config_id, number, time, duration_ms, generation, status, answer, failure, holder",
-    ),
-    conversation: insert("conversation", "conversation", "tenant, owner, context_id, version, bytes"),
-    restoration: insert("restoration", "restoration", "number, until, id"),
-  };
+/** Tables that have another name than the kind of their rows. */
+const names: Readonly<Partial<Record<Kind, string>>> = {
+  piece: "snapshot_piece",
+  config: "push_config",
+  attempt: "push_attempt",
+};
+
+/** The statement that inserts rows of a kind, given as arrays of their columns. */
+function insertOf(s: string, kind: Exclude<Kind, "task">): string {
+  const columns = [...columnsOf(kind), ...(kind === "segment" ? ["generation"] : [])].join(", ");
+  const arrays = [...types[kind]].map((type, index) => `$${index + 1}::${sqlTypes[type]}[]`).join(", ");
+  const table = `${s}.${names[kind] ?? kind}`;
+  if (kind !== "config") return `INSERT INTO ${table} (${columns}) SELECT * FROM unnest(${arrays})`;
+  return (
+    `INSERT INTO ${table} (${columns}, counted) SELECT u.*, NOT (u.state = ${IDLE} AND t.state IN (${TERMINAL})) ` +
+    `FROM unnest(${arrays}) AS u(${columns}) JOIN ${s}.task t ON t.task_id = u.task_id`
+  );
 }
