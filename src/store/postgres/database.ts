@@ -2,7 +2,7 @@ import { Socket } from "node:net";
 import type { Client, Pool, PoolClient, QueryArrayResult } from "pg";
 import type { Logger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
-import { Servers } from "./address.js";
+import { DEFAULT_SCHEMA, Servers } from "./address.js";
 import { codeOf, isUndone, toStoreError } from "./errors.js";
 import { isRefusal, moved, ServerHistory } from "./server-history.js";
 
@@ -27,6 +27,8 @@ export const GUARDED: Use = { isGuarded: true };
 
 /** Runs statements: the pool, or the connection of a transaction. */
 export interface Statements {
+  /** Schema of the tables. */
+  readonly schema: string;
   /** Runs statements without values, separated by semicolons. */
   run(sql: string): Promise<void>;
   /** Runs a statement, prepared once for each connection, and returns its rows. */
@@ -36,6 +38,8 @@ export interface Statements {
 /** Address and settings of a database. */
 export interface DatabaseOptions {
   readonly url: string;
+  /** Schema of the tables. Default `parley`. */
+  readonly schema?: string;
   readonly connections: number;
   /** A statement that takes longer fails, in milliseconds: its connection is closed, and its outcome unknown. */
   readonly timeoutMs: number;
@@ -46,6 +50,7 @@ export interface DatabaseOptions {
 /** A pool of connections. */
 export class Database implements Statements {
   readonly history: ServerHistory;
+  readonly schema: string;
   readonly #pool: Pool;
   readonly #servers: Servers;
   readonly #client: (timeoutMs: number | undefined) => Client;
@@ -58,7 +63,8 @@ export class Database implements Statements {
   readonly #rounds = new WeakMap<PoolClient, number>();
   #closed: Promise<void> | undefined;
 
-  private constructor(driver: Driver, { url, connections, timeoutMs, prepared, logger }: DatabaseOptions) {
+  private constructor(driver: Driver, options: DatabaseOptions) {
+    const { url, schema = DEFAULT_SCHEMA, connections, timeoutMs, prepared, logger } = options;
     const servers = new Servers(url);
     const history = new ServerHistory(logger);
     const config = {
@@ -89,6 +95,7 @@ export class Database implements Statements {
     });
     history.onNotice(() => this.renew());
     this.history = history;
+    this.schema = schema;
     this.#servers = servers;
     this.#pool = pool;
     this.#client = (limit) => new driver.Client({ ...config, connectionString: servers.current, query_timeout: limit });
@@ -237,6 +244,7 @@ export class Database implements Statements {
     await client.query(`${begin}; SET LOCAL idle_in_transaction_session_timeout = ${this.#timeoutMs}`);
     try {
       const result = await run({
+        schema: this.schema,
         query: (sql, values = []) => this.#run(client, sql, values),
         run: async (sql) => void (await client.query(sql)),
       });

@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from "../../core/log.js";
 import * as check from "../../core/options.js";
 import { SignalHub } from "../../signals/hub.js";
 import { redriveInSteps } from "../redrive.js";
-import { type OperatorStore, type PushStore, type Restoration, StoreError, type TaskStore } from "../task-store.js";
+import { type PushStore, type Restoration, StoreError, type TaskStore } from "../task-store.js";
 import { DEFAULT_SCHEMA, isAddress, readAddress } from "./address.js";
 import { Appends } from "./appends.js";
 import { Counts } from "./counts.js";
@@ -12,17 +12,17 @@ import { Database } from "./database.js";
 import { type Durability, readDurability, type StoreDurability } from "./durability.js";
 import { toOpeningError } from "./errors.js";
 import { Leases } from "./leases.js";
-import { Lists } from "./lists.js";
+import { census, countOpen, list, listInterrupted } from "./lists.js";
 import { migrate } from "./migrate.js";
 import { LEVELS, namedChecks } from "./named-options.js";
 import { Notifications } from "./notifications.js";
-import { Operators } from "./operators.js";
+import { listContexts, listHeads, listLeased, listOwners } from "./operators.js";
 import { Partitions } from "./partitions.js";
 import { Probe } from "./probe.js";
 import type { PulseData } from "./pulse.js";
 import { PushClaims } from "./push-claims.js";
-import { PushConfigs } from "./push-configs.js";
-import { PushLists } from "./push-lists.js";
+import * as configs from "./push-configs.js";
+import * as pushLists from "./push-lists.js";
 import { Reads } from "./reads.js";
 import { Removal } from "./removal.js";
 import { saveSnapshot } from "./snapshots.js";
@@ -78,7 +78,7 @@ export interface PostgresStore extends TaskStore {
 export async function postgresStore(options: string | PostgresStoreOptions): Promise<PostgresStore> {
   const settings = checked(typeof options === "string" ? { url: options } : options);
   const { url, schema, connections, timeoutMs, prepared, require, migrate: mode, logger } = settings;
-  const database = await Database.open({ url, connections, timeoutMs, prepared, logger });
+  const database = await Database.open({ url, schema, connections, timeoutMs, prepared, logger });
   try {
     await migrate({ database, schema, logger, mode });
     const durability = await readDurability(database);
@@ -147,7 +147,6 @@ function compose(parts: Parts): PostgresStore {
   const probe = new Probe(database, schema);
   const appends = new Appends(database, schema, { onStored: () => counts.note(), onFull: () => probe.noteFull() });
   const reads = new Reads(database, schema);
-  const lists = new Lists(database, schema);
   const pulse = (): PulseData => ({ url: database.server, schema, timeoutMs, isSame: database.history.isSame });
   const leases = new Leases(database, schema, () => startPulse(pulse()));
   const signals = new SignalHub(new Notifications(database, schema, logger));
@@ -183,63 +182,53 @@ function compose(parts: Parts): PostgresStore {
     readSnapshot: ({ taskId, position, piece }) => reads.readSnapshot(taskId, position, piece),
     findSend: (key) => reads.findSend(key),
     conversation: (key) => reads.conversation(key),
-    saveSnapshot: (request) => saveSnapshot(database, schema, request),
-    list: (request) => lists.list(request),
-    countOpen: (request) => lists.countOpen(request),
-    listInterrupted: (request) => lists.listInterrupted(request),
-    census: () => lists.census(),
+    ...methodsOn(database, { saveSnapshot, list, countOpen, listInterrupted }),
+    ...methodsOn(database, { listHeads, listContexts, listOwners, listLeased }),
+    census: () => census(database),
     heartbeat: (request) => leases.heartbeat(request),
     claimLeases: (request) => leases.claim(request),
     leasesOf: (request) => leases.of(request),
     setLease: (request) => leases.set(request),
     removeFinished: (request) => removal.removeFinished(request),
-    ...operatorStoreOf(database, schema, removal),
+    removeTasks: (request) => removal.removeTasks(request),
     ...pushStoreOf(database, schema, leases),
     close: () => (closed ??= close()),
   };
 }
 
-function operatorStoreOf(database: Database, schema: string, removal: Removal): OperatorStore {
-  const operators = new Operators(database, schema);
-  return {
-    listHeads: (request) => operators.listHeads(request),
-    listContexts: (request) => operators.listContexts(request),
-    listOwners: (request) => operators.listOwners(request),
-    listLeased: (request) => operators.listLeased(request),
-    removeTasks: (request) => removal.removeTasks(request),
-  };
-}
-
 function pushStoreOf(database: Database, schema: string, leases: Leases): PushStore {
-  const configs = new PushConfigs(database, schema);
   const claims = new PushClaims(database, schema, leases);
   database.history.onMove(() => claims.release());
-  const lists = new PushLists(database, schema);
+  const { redriveDead, ...changes } = configs;
   return {
-    putPushConfig: (request) => configs.put(request),
-    rewritePushConfig: (request) => configs.rewrite(request),
-    deletePushConfig: (request) => configs.delete(request),
-    savePushPosition: (request) => configs.savePosition(request),
-    settleDelivery: (request) => configs.settle(request),
-    rescheduleDeliveries: (request) => configs.reschedule(request),
+    ...methodsOn(database, { ...changes, ...pushLists }),
     claimDeliveries: (request) => claims.claim(request),
     nextDelivery: () => claims.next(),
-    getPushConfig: (key) => lists.get(key),
-    listPushConfigs: (request) => lists.ofTask(request),
-    scanPushConfigs: (request) => lists.scan(request),
-    listDeadDeliveries: (request) => lists.dead(request),
-    listDeliveries: (request) => lists.list(request),
-    listAttempts: (key) => lists.attempts(key),
     async redriveDeliveries({ now, keys, ...filter }) {
       // A closed store refuses a redrive of nothing as well.
       database.check();
       return redriveInSteps(
         {
-          listDead: (after, limit) => lists.dead({ ...filter, limit, ...(after && { after }) }),
-          redrive: (step) => configs.redrive(step, now),
+          listDead: (after, limit) =>
+            pushLists.listDeadDeliveries(database, { ...filter, limit, ...(after && { after }) }),
+          redrive: (step) => redriveDead(database, step, now),
         },
         keys,
       );
     },
   };
+}
+
+type Operation = (database: Database, request: never) => unknown;
+
+/** A function of a database and a request as a method of the store. */
+type Method<O> = O extends (database: Database, request: infer R) => infer P ? (request: R) => P : never;
+
+/** Gives functions their database. */
+function methodsOn<T extends Record<string, Operation>>(
+  database: Database,
+  operations: T,
+): { [K in keyof T]: Method<T[K]> } {
+  const methods = Object.entries(operations).map(([name, run]) => [name, (request: never) => run(database, request)]);
+  return Object.fromEntries(methods);
 }

@@ -6,13 +6,13 @@ import { type Database, first, GUARDED } from "./database.js";
  * previous snapshot stays valid until the last piece is stored, also after a crash between two pieces.
  */
 export function saveSnapshot(
-  database: Database,
-  s: string,
+  db: Database,
   { taskId, snapshot }: Parameters<TaskStore["saveSnapshot"]>[0],
 ): Promise<void> {
   const { position, piece = 0, last = true } = snapshot;
   const bytes = new Uint8Array(snapshot.bytes);
-  return database.transaction(async (on) => {
+  const s = db.schema;
+  return db.transaction(async (on) => {
     // The shared lock keeps the task until the piece is stored, and lets appends of artifacts pass.
     const known = await first(
       on.query<[number, number | null]>(
