@@ -1,6 +1,4 @@
-import { readFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { buffer, text as textFrom } from "node:stream/consumers";
 import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import {
@@ -16,6 +14,7 @@ import type { PartInput } from "../../task/message-input.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import type { Context } from "./context.js";
 import { usage } from "./errors.js";
+import { fileBytes, stdinBytes, stdinText, textOf } from "./inputs.js";
 import { mediaTypeOf } from "./media-types.js";
 
 const kinds: Readonly<Record<string, "text" | "file" | "data" | "type">> = {
@@ -52,8 +51,8 @@ export async function partsOf(context: Context, text: string | undefined): Promi
   return parts;
 }
 
-async function textPart({ io }: Context, given: string): Promise<Part> {
-  const value = given === "-" ? await textFrom(io.stdin) : given;
+async function textPart(context: Context, given: string): Promise<Part> {
+  const value = given === "-" ? await stdinText(context, "--text-part") : given;
   if (value === "") throw usage("a text part is empty");
   return create(PartSchema, { content: { case: "text", value } });
 }
@@ -67,12 +66,14 @@ export async function filePartOf(context: Context, path: string): Promise<PartIn
   return { raw: content.case === "raw" ? content.value : new Uint8Array(), ...more };
 }
 
-async function filePart({ io }: Context, given: string): Promise<Part> {
+async function filePart(context: Context, given: string): Promise<Part> {
   const mediaType = mediaTypeOf(given.replace(/[?#].*$/, ""));
   if (/^(?:https?|s3|gs|ftps?):\/\//i.test(given)) {
     return create(PartSchema, { content: { case: "url", value: given }, mediaType });
   }
-  const value = given === "-" ? await buffer(io.stdin) : await fileBytes(resolve(io.cwd, given), "--file-part");
+  const flag = "--file-part";
+  const path = resolve(context.io.cwd, given);
+  const value = given === "-" ? await stdinBytes(context, flag) : await fileBytes(context, path, flag);
   const filename = given === "-" ? "" : basename(given);
   return create(PartSchema, { content: { case: "raw", value }, filename, mediaType });
 }
@@ -121,24 +122,15 @@ export async function payloadOf(
 /** Reads JSON that an argument is, or that the file or stdin (`-`) has which it names. @throws Failure */
 export async function jsonArgument(context: Context, given: string, flag: string): Promise<JsonValue> {
   let text = given;
-  if (given === "-") text = await textFrom(context.io.stdin);
+  if (given === "-") text = await stdinText(context, flag);
   else if (!/^\s*[[{"]/.test(given)) {
-    const file = await fileBytes(resolve(context.io.cwd, given), flag).catch((error: unknown) => error);
-    if (file instanceof Uint8Array) text = new TextDecoder().decode(file);
+    const file = await fileBytes(context, resolve(context.io.cwd, given), flag).catch((error: unknown) => error);
+    if (file instanceof Uint8Array) text = textOf(file, `${flag}: ${given}`);
     else if (!/^\s*(?:-?\d|true\b|false\b|null\b)/.test(given)) throw file;
   }
   try {
     return JSON.parse(text) as JsonValue;
   } catch {
     throw usage(`${flag}: ${given === "-" ? "stdin" : JSON.stringify(given.slice(0, 60))} is neither a file nor JSON`);
-  }
-}
-
-/** Reads a file that a flag names. @throws Failure */
-export async function fileBytes(path: string, flag: string): Promise<Buffer<ArrayBuffer>> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    throw usage(`${flag}: ${messageIn(error)}`);
   }
 }

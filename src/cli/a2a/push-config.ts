@@ -1,4 +1,3 @@
-import { text as textFrom } from "node:stream/consumers";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import {
   ListTaskPushNotificationConfigsResponseSchema,
@@ -11,6 +10,7 @@ import { given } from "../../core/options.js";
 import { checkCapability } from "./capability.js";
 import { type Context, ownOption, type Run } from "./context.js";
 import { usage } from "./errors.js";
+import { stdinText } from "./inputs.js";
 import { httpUrl, secret, wholeNumber } from "./kinds.js";
 import { field } from "./text.js";
 
@@ -77,7 +77,9 @@ async function authenticationOf(
   const scheme = context.own("auth-scheme").at(-1);
   const given = context.own("auth-credentials").at(-1);
   const isFromStdin = given === "-";
-  const credentials = isFromStdin ? (await textFrom(io.stdin)).trim() : (given ?? io.env.A2ACLI_AUTH_CREDENTIALS ?? "");
+  const credentials = isFromStdin
+    ? (await stdinText(context, "--auth-credentials")).trim()
+    : (given ?? io.env.A2ACLI_AUTH_CREDENTIALS ?? "");
   if (credentials !== "") {
     context.out.redactor.add(credentials);
     try {

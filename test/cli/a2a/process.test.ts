@@ -37,6 +37,29 @@ describe("the process of a command", { timeout: 60_000 }, () => {
     expect(json.status.state).toBe("TASK_STATE_WORKING");
   });
 
+  it.each([
+    [["send", "--text-part", "-"]],
+    [["send", "--file-part", "-"]],
+    [["call", "GetTask", "-"]],
+    [["task", "push-config", "create", "t", "https://h.example", "--auth-scheme", "x", "--auth-credentials", "-"]],
+  ])("ends at SIGINT while it reads stdin for %j", async (argv) => {
+    const reading = place.run([...argv, "-a", host], { NODE_DEBUG: "stream" });
+    // Node.js reports the first read of stdin, which nobody ends.
+    await until(() => reading.stderr().includes("STREAM"));
+    reading.child.kill("SIGINT");
+    expect(await reading.exited).toBe(130);
+  });
+
+  it("refuses endless input and text that is not UTF-8", async () => {
+    const device = place.run(["send", "-a", host, "--file-part", "/dev/zero"]);
+    expect(await device.exited).toBe(2);
+    expect(device.stderr()).toContain("--file-part: /dev/zero is larger than 64 MiB");
+    const text = place.run(["send", "-a", host, "-"]);
+    text.child.stdin?.end(Buffer.from([0x61, 0xff]));
+    expect(await text.exited).toBe(2);
+    expect(text.stderr()).toContain("stdin is not text in UTF-8");
+  });
+
   it("ends with 0 when the reader of its output has gone", async () => {
     const child = spawn(process.execPath, [main, "send", "-a", host, "--stream", "stream 2000 200 5"], {
       cwd: place.path,

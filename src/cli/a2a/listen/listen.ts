@@ -7,9 +7,9 @@ import { credentialHeader, newToken } from "../../../push-receiver/arrival.js";
 import type { PushEvent } from "../../../push-receiver/index.js";
 import { type Context, ownOption, type Run } from "../context.js";
 import { Failure, usage } from "../errors.js";
+import { fileBytes } from "../inputs.js";
 import { httpUrl, wholeNumber } from "../kinds.js";
 import { jsonOf } from "../output.js";
-import { fileBytes } from "../parts.js";
 import { eventText, field } from "../text.js";
 import { forward, type Recorded, replay } from "./forward.js";
 import { type Arrival, openWebhook } from "./webhook.js";
@@ -63,7 +63,7 @@ async function trustOf(context: Context) {
   ];
   const files = context.own("secret-file");
   const secrets = await Promise.all(
-    files.map(async (file) => String(await fileBytes(resolve(io.cwd, file), "--secret-file")).trim()),
+    files.map(async (file) => String(await fileBytes(context, resolve(io.cwd, file), "--secret-file")).trim()),
   );
   const [servers, publicKeys] = [context.own("server"), context.own("public-key")];
   const isSigned = servers.length + secrets.length + publicKeys.length > 0;
