@@ -3,13 +3,13 @@ import { A2AError } from "../core/error.js";
 import { type InvocationResult, isStream } from "../service/invoke.js";
 
 /** Returns the answer of a unary method. */
-export function messageOf(answer: InvocationResult): Message {
+export function unaryAnswer(answer: InvocationResult): Message {
   if (isStream(answer)) throw unfit("a stream where the descriptor says one message");
   return answer;
 }
 
 /** Returns the answer of a server-streaming method. */
-export function messagesOf(answer: InvocationResult): AsyncIterable<Message> {
+export function streamAnswer(answer: InvocationResult): AsyncIterable<Message> {
   if (!isStream(answer)) throw unfit("one message where the descriptor says a stream");
   return answer;
 }

@@ -34,7 +34,7 @@ export function failureOf(thrown: unknown, { client, logger, binding, method, ca
   if (error.row.http < 500) return error;
   const { reason, cause } = error;
   if (reason === "INTERNAL" && call !== undefined) noteRequestId(error, call.requestId);
-  const names = call === undefined ? namesOf(client) : logFacts(call);
+  const names = call === undefined ? clientFacts(client) : logFacts(call);
   const facts = { binding, method, reason, err: cause ?? error, ...names };
   if (client.canceled) {
     logger.debug(facts, "A call ended after its client had left.");
@@ -47,7 +47,7 @@ export function failureOf(thrown: unknown, { client, logger, binding, method, ca
   return error;
 }
 
-function namesOf(client: FailureContext["client"]): LogFacts {
+function clientFacts(client: FailureContext["client"]): LogFacts {
   return requestFacts({ requestId: client.requestId, header: (name) => client.header?.(name) });
 }
 

@@ -69,7 +69,7 @@ export class ConsoleFiles {
     const nonce = randomBytes(16).toString("base64");
     const headers = [...safeHeaders, ["content-security-policy", policyOf(nonce)], noStore] as const;
     const body = this.#page
-      .replace(/<base href="\/"\s*\/?>/, () => `<base href="${escaped(base)}">`)
+      .replace(/<base href="\/"\s*\/?>/, () => `<base href="${escapedHtml(base)}">`)
       .replaceAll("__CSP_NONCE__", nonce);
     return { status: 200, type: "text/html; charset=utf-8", headers, body };
   }
@@ -112,6 +112,6 @@ function acceptsBrotli(header = ""): boolean {
   return header.split(",").some((each) => /^\s*br\s*(?:;|$)/i.test(each) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(each));
 }
 
-function escaped(text: string): string {
+function escapedHtml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -45,7 +45,7 @@ export class Relay {
 
   /** Answers a request that names its target in `parley-relay-url`. */
   async answer(request: HttpRequest): Promise<HttpResponse> {
-    const url = targetOf(request.header("parley-relay-url"));
+    const url = relayTarget(request.header("parley-relay-url"));
     const method = request.header("parley-relay-method") ?? "POST";
     if (url === undefined || !methods.has(method)) {
       const wrong = url === undefined ? "url is not a URL of http or https" : "method is not a method to pass on";
@@ -81,7 +81,7 @@ export function relayFailure(status: number, code: string, error: string): HttpR
   return json(status, { error, code }, ["parley-relay-error", code]);
 }
 
-function targetOf(given: string | undefined): URL | undefined {
+function relayTarget(given: string | undefined): URL | undefined {
   const url = given === undefined ? undefined : parseUrl(given);
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
   return url.username === "" && url.password === "" ? url : undefined;

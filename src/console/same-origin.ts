@@ -18,12 +18,13 @@ export function isOwnRequest(request: HttpRequest, seen: SeenOrigin): boolean {
   const site = request.header("sec-fetch-site");
   if (site !== undefined) return site === "same-origin";
   const origin = request.header("origin");
-  if (origin !== undefined) return parseUrl(origin)?.host === urlOf(seen)?.host;
+  if (origin !== undefined) return parseUrl(origin)?.host === originUrl(seen)?.host;
   return request.method === "GET" || request.method === "HEAD";
 }
 
 export function portOf(seen: SeenOrigin): string {
-  return urlOf(seen)?.port || (seen.isSecure ? "443" : "80");
+  return originUrl(seen)?.port || (seen.isSecure ? "443" : "80");
 }
 
-const urlOf = ({ isSecure, host }: SeenOrigin): URL | undefined => parseUrl(`${isSecure ? "https" : "http"}://${host}`);
+const originUrl = ({ isSecure, host }: SeenOrigin): URL | undefined =>
+  parseUrl(`${isSecure ? "https" : "http"}://${host}`);

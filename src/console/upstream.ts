@@ -58,7 +58,7 @@ export async function passOn(request: HttpRequest, upstream: Upstream): Promise<
   try {
     const outgoing = open(request, upstream);
     stop = request.onCancel(() => outgoing.destroy());
-    const answer = await headOf(outgoing, () => send(request, upstream, outgoing));
+    const answer = await responseHead(outgoing, () => sendBody(request, upstream, outgoing));
     // Its end is reported to whoever reads it.
     answer.on("error", () => {});
     outgoing.setTimeout(upstreamLimits.idleMs, () => outgoing.destroy());
@@ -95,7 +95,7 @@ function bodyLength(request: HttpRequest, method: string): number | "unknown" | 
   return isChunked ? "unknown" : 0;
 }
 
-function send(request: HttpRequest, { method }: Upstream, outgoing: http.ClientRequest): void {
+function sendBody(request: HttpRequest, { method }: Upstream, outgoing: http.ClientRequest): void {
   const length = bodyLength(request, method);
   if (length === undefined || length === 0) outgoing.end();
   // Its errors are those of the request. An agent may answer before it has read everything.
@@ -103,7 +103,7 @@ function send(request: HttpRequest, { method }: Upstream, outgoing: http.ClientR
 }
 
 /** Waits for the head of the answer. */
-function headOf(outgoing: http.ClientRequest, begin: () => void): Promise<http.IncomingMessage> {
+function responseHead(outgoing: http.ClientRequest, begin: () => void): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       outgoing.destroy(new NoAnswer("ETIMEDOUT", "The agent has not answered in time."));

@@ -168,7 +168,7 @@ export interface A2AErrorOptions {
 const MAX_RETRY_MS = 315_576_000_000_000;
 
 /** Authors without a type checker may pass any value, and protobuf rejects lone surrogates. */
-function text(value: unknown): string {
+function asText(value: unknown): string {
   return String(value).toWellFormed();
 }
 
@@ -204,8 +204,11 @@ export class A2AError extends Error {
     if (!Object.hasOwn(reasons, reason)) throw new TypeError(`${String(reason)} is not a reason of A2AError`);
     const { metadata = {}, violations = [], retryAfterMs = -1 } = options;
     this.reason = reason;
-    this.metadata = Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, text(value)]));
-    this.violations = violations.map((each) => ({ field: text(each.field), description: text(each.description) }));
+    this.metadata = Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, asText(value)]));
+    this.violations = violations.map((each) => ({
+      field: asText(each.field),
+      description: asText(each.description),
+    }));
     this.retryAfterMs = retryAfterMs >= 0 && retryAfterMs <= MAX_RETRY_MS ? retryAfterMs : undefined;
     this.headers = new Headers(options.headers);
     if (options.headers !== undefined) dropTransportHeaders(this.headers);

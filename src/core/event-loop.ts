@@ -77,12 +77,12 @@ function runAll(): void {
     try {
       each.run();
     } catch (error) {
-      fail(each, error);
+      failDeferred(each, error);
     }
   }
 }
 
-function fail(one: Deferred, error: unknown): void {
+function failDeferred(one: Deferred, error: unknown): void {
   try {
     one.failed(error);
   } catch (second) {

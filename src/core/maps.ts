@@ -126,13 +126,13 @@ export class TransientSet<T extends object> {
   }
 
   has(member: T): boolean {
-    const place = (member as Placed)[this.#place];
+    const place = (member as Indexed)[this.#place];
     return place !== undefined && this.#members[place] === member;
   }
 
   delete(member: T): boolean {
     if (!this.has(member)) return false;
-    const place = (member as Placed)[this.#place] as number;
+    const place = (member as Indexed)[this.#place] as number;
     const last = defined(this.#members.pop());
     if (last !== member) this.#put(last, place);
     return true;
@@ -144,12 +144,12 @@ export class TransientSet<T extends object> {
   }
 
   #put(member: T, place: number): void {
-    (member as Placed)[this.#place] = place;
+    (member as Indexed)[this.#place] = place;
     this.#members[place] = member;
   }
 }
 
-interface Placed {
+interface Indexed {
   [place: symbol]: number | undefined;
 }
 

@@ -67,7 +67,7 @@ export class BodyCollector implements PendingUpload {
   #reject: (error: A2AError) => void = ignore;
   #first: Uint8Array | undefined;
   /** Chunks after the first one; most bodies have only one. */
-  #more: Pieces | undefined;
+  #more: BodyChunks | undefined;
   #size = 0;
   #budget: BufferBudget | undefined;
   #done = false;
@@ -95,7 +95,8 @@ export class BodyCollector implements PendingUpload {
 
   /** Begins to accept chunks. */
   begin(): void {
-    if (Number(this.#request.header("content-length")) > this.#max + this.#framing) this.#refuse(tooLarge(this.#max));
+    if (Number(this.#request.header("content-length")) > this.#max + this.#framing)
+      this.#refuse(bodyTooLarge(this.#max));
     else this.#arrivals.begin(this);
   }
 
@@ -111,12 +112,12 @@ export class BodyCollector implements PendingUpload {
 
   take(chunk: Uint8Array): void {
     if (this.#done) return;
-    if (this.#size + chunk.length > this.#max + this.#framing) return this.#refuse(tooLarge(this.#max));
+    if (this.#size + chunk.length > this.#max + this.#framing) return this.#refuse(bodyTooLarge(this.#max));
     if (this.#budget !== undefined && !this.#count(chunk.length)) return;
     this.#size += chunk.length;
     if (this.#first === undefined) this.#first = chunk;
     else {
-      this.#more ??= new Pieces();
+      this.#more ??= new BodyChunks();
       this.#more.add(chunk);
     }
   }
@@ -186,7 +187,7 @@ const LEAST_PIECE = 1_024;
 const GATHERED = 16 * 1024;
 
 /** The chunks of a body, in order. */
-class Pieces {
+class BodyChunks {
   readonly #pieces: Uint8Array[] = [];
   #gathered: Buffer | undefined;
   #used = 0;
@@ -214,7 +215,7 @@ class Pieces {
 }
 
 /** The error of a body beyond `maxRequestBytes`. */
-export function tooLarge(max: number): A2AError {
+export function bodyTooLarge(max: number): A2AError {
   return new A2AError("REQUEST_TOO_LARGE", `The body of the request exceeds ${max} bytes.`, {
     metadata: { limit: "maxRequestBytes" },
   });

@@ -34,7 +34,7 @@ export function forwardedBy(
 function standardOf(header: string | undefined, trust: Trust): Forwarded | undefined {
   if (header === undefined) return undefined;
   const { proto, host, for: node } = elementOf(header, trust);
-  return { proto: protoOf(proto), host: validHost(host), prefix: undefined, client: addressOf(node ?? "") };
+  return { proto: protoOf(proto), host: validHost(host), prefix: undefined, client: nodeAddress(node ?? "") };
 }
 
 function olderOf(header: RequestOrigin["header"], trust: Trust): Forwarded | undefined {
@@ -45,10 +45,10 @@ function olderOf(header: RequestOrigin["header"], trust: Trust): Forwarded | und
   const says = proto !== undefined || host !== undefined || prefix !== undefined || chain !== undefined;
   if (!says) return undefined;
   return {
-    proto: protoOf(first(proto)),
-    host: validHost(first(host)),
-    prefix: prefixOf(first(prefix)),
-    client: clientOf(chain, trust),
+    proto: protoOf(firstInList(proto)),
+    host: validHost(firstInList(host)),
+    prefix: prefixOf(firstInList(prefix)),
+    client: clientAddress(chain, trust),
   };
 }
 
@@ -59,7 +59,7 @@ function olderOf(header: RequestOrigin["header"], trust: Trust): Forwarded | und
 function elementOf(header: string, trust: Trust): Record<string, string> {
   const elements = splitOutsideQuotes(header, ",").map(pairsOf);
   let i = elements.length - 1;
-  while (i > 0 && isTrusted(addressOf(elements[i]?.for ?? ""), trust)) i--;
+  while (i > 0 && isTrusted(nodeAddress(elements[i]?.for ?? ""), trust)) i--;
   return elements[i] ?? {};
 }
 
@@ -67,8 +67,8 @@ function elementOf(header: string, trust: Trust): Record<string, string> {
  * Returns the last entry of `X-Forwarded-For` that is not a trusted proxy. A client may have forged the entries before
  * it. Returns undefined if the entry is not an IP address.
  */
-function clientOf(chain: string | undefined, trust: Trust): string | undefined {
-  const addresses = chain?.split(",").map((node) => addressOf(node.trim())) ?? [];
+function clientAddress(chain: string | undefined, trust: Trust): string | undefined {
+  const addresses = chain?.split(",").map((node) => nodeAddress(node.trim())) ?? [];
   return addresses.findLast((address, i) => i === 0 || !isTrusted(address, trust));
 }
 
@@ -106,13 +106,13 @@ function splitOutsideQuotes(text: string, separator: "," | ";"): string[] {
  * `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80` (RFC 7239, 6). Returns undefined for `unknown`, obfuscated names
  * and anything else.
  */
-function addressOf(node: string): string | undefined {
+function nodeAddress(node: string): string | undefined {
   const bare = /^\[([^\]]*)\](?::\w+)?$/.exec(node)?.[1] ?? /^([\d.]+):\w+$/.exec(node)?.[1] ?? node;
   return isIP(bare) === 0 ? undefined : bare;
 }
 
 /** Returns the first value of a list. Proxies append their values, so it is the one nearest to the client. */
-const first = (value: string | undefined): string | undefined => value?.split(",", 1)[0]?.trim();
+const firstInList = (value: string | undefined): string | undefined => value?.split(",", 1)[0]?.trim();
 
 function protoOf(value: string | undefined): Forwarded["proto"] {
   const proto = value?.toLowerCase();

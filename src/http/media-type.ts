@@ -16,15 +16,16 @@ export function checkBodyType(
 ): void {
   const type = request.header("content-type");
   if (type === undefined && request.header("origin") !== undefined) {
-    throw unsupported(reason, `${A2A_JSON_TYPE} or ${JSON_TYPE}, and says so`);
+    throw unsupportedMediaType(reason, `${A2A_JSON_TYPE} or ${JSON_TYPE}, and says so`);
   }
-  if (type !== undefined && !isJsonType(type)) throw unsupported(reason, `${A2A_JSON_TYPE} or ${JSON_TYPE} in UTF-8`);
+  if (type !== undefined && !isJsonType(type))
+    throw unsupportedMediaType(reason, `${A2A_JSON_TYPE} or ${JSON_TYPE} in UTF-8`);
   const coding = request.header("content-encoding");
   if (coding !== undefined && !/^(?:identity)?$/i.test(coding))
-    throw unsupported(reason, "a body without content coding");
+    throw unsupportedMediaType(reason, "a body without content coding");
 }
 
-function unsupported(reason: Reason, expected: string): A2AError {
+function unsupportedMediaType(reason: Reason, expected: string): A2AError {
   return new A2AError(reason, `Unsupported media type: expected ${expected}.`);
 }
 

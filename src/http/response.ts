@@ -99,16 +99,16 @@ export function headOf(
   for (const [name, value] of headers) {
     if (!legalName.test(name) || !legalValue.test(value)) continue;
     if (name === "vary") addVary(head, value);
-    else put(head, name, value);
+    else setHeader(head, name, value);
   }
-  if (type !== undefined) put(head, "content-type", type);
+  if (type !== undefined) setHeader(head, "content-type", type);
   return head;
 }
 
 const none: HeaderPairs = [];
 
 /** Sets a header in a list of names and values. */
-function put(head: string[], name: string, value: string): void {
+function setHeader(head: string[], name: string, value: string): void {
   for (let i = 0; i < head.length; i += 2) {
     if (head[i] === name) {
       head[i + 1] = value;
@@ -121,5 +121,5 @@ function put(head: string[], name: string, value: string): void {
 /** Appends to `Vary`. */
 function addVary(head: string[], value: string): void {
   const at = head.indexOf("vary");
-  put(head, "vary", at >= 0 && at % 2 === 0 ? `${head[at + 1]}, ${value}` : value);
+  setHeader(head, "vary", at >= 0 && at % 2 === 0 ? `${head[at + 1]}, ${value}` : value);
 }

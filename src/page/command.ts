@@ -57,7 +57,7 @@ export function credentialHeader({ securityRequirements, securitySchemes }: Agen
  *
  * @param headers further headers, after those of the binding
  */
-export function commandOf(
+export function shellCommand(
   { protocolBinding, protocolVersion, url, tenant }: Interface,
   headers: readonly string[] = [],
 ): string | undefined {

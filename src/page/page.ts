@@ -3,7 +3,7 @@ import { type AgentCard, AgentCardSchema, type AgentSkill } from "../../gen/lf/a
 import { parseUrl } from "../core/net.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { jsonWriter } from "../wire/json-writer.js";
-import { commandOf, credentialHeader, shownCredentials, titleOf } from "./command.js";
+import { credentialHeader, shellCommand, shownCredentials, titleOf } from "./command.js";
 import { script } from "./script.js";
 import { style } from "./style.js";
 
@@ -48,7 +48,7 @@ export function pageOf(content: PageContent): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${card.name}</title><link rel="icon" href="data:,"><style>${new Html(style)}</style></head><body><main>
-${agentsOf(content)}${headOf(content)}${talkOf(content)}${skillsOf(card)}${interfacesOf(content)}${cardOf(content)}
+${agentsOf(content)}${pageHeader(content)}${talkSection(content)}${skillsOf(card)}${interfacesOf(content)}${cardOf(content)}
 </main><script>${new Html(script)}</script></body></html>
 `.text;
 }
@@ -61,7 +61,7 @@ function agentsOf({ agents }: PageContent): Html {
   return html`<nav aria-label="Agents">${links}</nav>`;
 }
 
-function headOf({ card, console }: PageContent): Html {
+function pageHeader({ card, console }: PageContent): Html {
   const { name, description, version, provider, documentationUrl } = card;
   const by = provider === undefined ? undefined : html` &middot; ${linkOf(provider.url, provider.organization)}`;
   const docs = isLink(documentationUrl ?? "")
@@ -76,7 +76,7 @@ function linkOf(url: string, text: string): Html {
   return isLink(url) ? html`<a href="${url}" rel="noreferrer">${text}</a>` : html`${text}`;
 }
 
-function talkOf({ card, base }: PageContent): Html {
+function talkSection({ card, base }: PageContent): Html {
   const streams = card.capabilities?.streaming === true ? "yes" : "no";
   const isSecured = card.securityRequirements.length > 0;
   const header = credentialHeader(card);
@@ -111,7 +111,7 @@ function interfacesOf({ card }: PageContent): Html {
     const { url, tenant } = each;
     const title = titleOf(each);
     return html`<li><h3>${title}</h3>
-<p class="soft small">${url}${tenant === "" ? undefined : html` &middot; tenant ${tenant}`}</p>${command(title, commandOf(each, shownCredentials(card)))}</li>`;
+<p class="soft small">${url}${tenant === "" ? undefined : html` &middot; tenant ${tenant}`}</p>${command(title, shellCommand(each, shownCredentials(card)))}</li>`;
   });
   return html`<section><h2>Interfaces</h2><ul>${shown}</ul></section>`;
 }
@@ -147,14 +147,14 @@ const escapes: Readonly<Record<string, string>> = {
 
 /** An HTML template: values are escaped unless they are `Html`; undefined is empty, lists are joined. */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
-  return new Html(String.raw({ raw: strings }, ...values.map(escaped)));
+  return new Html(String.raw({ raw: strings }, ...values.map(htmlText)));
 }
 
-function escaped(value: Value): string {
+function htmlText(value: Value): string {
   if (value === undefined) return "";
   if (value instanceof Html) return value.text;
   if (typeof value === "string") return value.replace(/[&<>"']/g, (character) => escapes[character] ?? "");
-  return value.map(escaped).join("");
+  return value.map(htmlText).join("");
 }
 
 /** True for a link to the web or to mail. Others, such as `javascript:`, are not linked. */

@@ -49,7 +49,7 @@ export interface ShapesAt {
  */
 export function cardShapesOf(versions: Versions): readonly ShapesAt[] {
   const rows = versions.others.flatMap(({ name, card }) => (card === undefined ? [] : [{ name, card }]));
-  const shapes = new Map(rows.map((row) => [row.name, shapeOf(row)]));
+  const shapes = new Map(rows.map((row) => [row.name, otherShape(row)]));
   const named = (asked: string | undefined): CardShape | undefined => {
     const name = asked === undefined || asked.trim() === "" ? undefined : versions.named(asked);
     if (name === undefined) return undefined;
@@ -68,18 +68,18 @@ export function cardShapesOf(versions: Versions): readonly ShapesAt[] {
 }
 
 /** A version with its own form of cards. */
-interface Row {
+interface CardVersion {
   readonly name: string;
   readonly card: CardDialect;
 }
 
-function shapeOf({ name, card }: Row): OtherShape {
+function otherShape({ name, card }: CardVersion): OtherShape {
   const signed = card.isSigned ? "all" : "none";
   return { name, signed, load: async () => (await card.load()).convert, orNative: false };
 }
 
 /** Returns the shape for readers of a version and of the service's own. */
-function shapeInBoth({ card }: Row): OtherShape {
+function shapeInBoth({ card }: CardVersion): OtherShape {
   const load: OtherShape["load"] = async () => {
     const { convert, inBoth = convert } = await card.load();
     return inBoth;
@@ -91,9 +91,9 @@ function shapeInBoth({ card }: Row): OtherShape {
  * Returns the shape for readers of several versions, the newest first. A reader of one version would miss required members of
  * another, so the card has those of all versions or is not served.
  */
-function shapeForAll(rows: readonly Row[]): OtherShape {
+function shapeForAll(rows: readonly CardVersion[]): OtherShape {
   const [only] = rows;
-  if (rows.length === 1 && only !== undefined) return shapeOf(only);
+  if (rows.length === 1 && only !== undefined) return otherShape(only);
   const load: OtherShape["load"] = async () => {
     const all = await Promise.all(rows.map(({ card }) => card.load()));
     return (card) => {

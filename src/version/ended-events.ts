@@ -33,11 +33,11 @@ interface Ending {
    */
   readonly endsWaiting?: boolean;
   /** Returns the task to send if a stream fails before its first event. Throws for other errors. */
-  readonly instead?: (error: unknown) => Promise<ReadTask>;
+  readonly instead?: (error: unknown) => Promise<WrittenTask>;
 }
 
 /** A task that was read for a stream. */
-interface ReadTask {
+interface WrittenTask {
   readonly task: Task;
   /** Called once the task is written or can no longer be written. */
   readonly written: () => void;
@@ -122,7 +122,7 @@ export class EndedEvents implements AsyncIterableIterator<StreamResponse> {
     return result;
   };
 
-  #insteadOf({ task, written }: ReadTask): IteratorResult<StreamResponse, undefined> {
+  #insteadOf({ task, written }: WrittenTask): IteratorResult<StreamResponse, undefined> {
     this.#written = written;
     this.#know(task.id, task.contextId, task.status);
     this.#next = "status";

@@ -47,10 +47,10 @@ export interface JsonRpcDialect {
 
 /** Returns the dialect of a service whose JSON-RPC methods have the names of its rpcs (specification 9). */
 export function jsonRpcOf(service: DescService): JsonRpcDialect {
-  return { methods: namedMethods(service).map(methodOf), error: errorEnvelope };
+  return { methods: namedMethods(service).map(jsonRpcMethod), error: errorEnvelope };
 }
 
-function methodOf({ name, desc }: NamedMethod): JsonRpcMethod {
+function jsonRpcMethod({ name, desc }: NamedMethod): JsonRpcMethod {
   const readParams = jsonReader(desc.input);
   return {
     name,

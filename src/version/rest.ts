@@ -20,7 +20,7 @@ export interface Endpoint extends Route {
    *
    * @throws A2AError with reason INVALID_PARAMS that names all violations
    */
-  readonly read: (source: Source) => Message;
+  readonly read: (source: RequestFields) => Message;
   /** Writes an answer, or one event of a stream, as JSON on one line. */
   readonly write: (answer: Message) => string;
   /** The JSON form of responses, if not ProtoJSON: shared values are serialized once per form. */
@@ -50,7 +50,7 @@ export function restOf(service: DescService): RestDialect {
 }
 
 /** The parts of an HTTP request that carry fields. */
-interface Source {
+interface RequestFields {
   /** Percent-encoded values of the path's variables, in their order. */
   readonly values: readonly string[];
   readonly query: string;

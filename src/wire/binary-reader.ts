@@ -19,7 +19,7 @@ import { jsonOfStruct, listMessage, setOwn, structMessage, toStruct, valueMessag
 type Fields = Record<string, unknown>;
 
 /** Reads one value after its tag. A message is merged into the one that was read before, if any. */
-type Read = (input: BinaryInput, before: unknown) => unknown;
+type ReadBinary = (input: BinaryInput, before: unknown) => unknown;
 
 /** Reads a field after its tag. Only lists look at the wire type: any other field is read as its own type. */
 type ReadField = (message: Fields, input: BinaryInput, tag: number) => void;
@@ -31,9 +31,9 @@ interface Reader {
   readFields(message: Fields, input: BinaryInput, length: number): void;
 }
 
-const readInt32: Read = (input) => input.uint32() | 0;
+const readInt32: ReadBinary = (input) => input.uint32() | 0;
 
-const scalars: ReadonlyMap<ScalarType | undefined, Read> = new Map<ScalarType, Read>([
+const scalars: ReadonlyMap<ScalarType | undefined, ReadBinary> = new Map<ScalarType, ReadBinary>([
   [ScalarType.STRING, (input) => input.text()],
   [ScalarType.BYTES, (input) => input.bytes()],
   [ScalarType.BOOL, (input) => input.bool()],
@@ -62,8 +62,8 @@ export function binaryReader<Desc extends DescMessage>(
   desc: Desc,
   levels: number = MESSAGE_LEVELS,
 ): (bytes: Uint8Array) => MessageShape<Desc> {
-  if (!isPlain(desc, new Set())) return (bytes) => fromBinary(desc, bytes, { recursionLimit: levels });
-  const { blank, readFields } = readerOf(desc);
+  if (!isCompiled(desc, new Set())) return (bytes) => fromBinary(desc, bytes, { recursionLimit: levels });
+  const { blank, readFields } = binaryReaderOf(desc);
   return (bytes) => {
     const message = blank();
     readFields(message, new BinaryInput(bytes, levels), bytes.length);
@@ -72,7 +72,7 @@ export function binaryReader<Desc extends DescMessage>(
 }
 
 /** Returns true if all that a message of the type can hold is compiled here. */
-function isPlain(desc: DescMessage, seen: Set<DescMessage>): boolean {
+function isCompiled(desc: DescMessage, seen: Set<DescMessage>): boolean {
   if (seen.has(desc)) return true;
   seen.add(desc);
   return desc.file.edition === Edition.EDITION_PROTO3 && desc.fields.every((field) => isPlainField(field, seen));
@@ -81,7 +81,7 @@ function isPlain(desc: DescMessage, seen: Set<DescMessage>): boolean {
 function isPlainField(field: DescField, seen: Set<DescMessage>): boolean {
   const { message } = field;
   if (field.fieldKind === "map" && !isPlainMap(field)) return false;
-  if (message !== undefined) return unwrapped(field) === undefined && isPlain(message, seen);
+  if (message !== undefined) return unwrapped(field) === undefined && isCompiled(message, seen);
   if (field.enum !== undefined) return field.enum.open;
   return scalars.has(field.scalar) && !("longAsString" in field && field.longAsString);
 }
@@ -92,7 +92,7 @@ function isPlainMap(field: DescField & { fieldKind: "map" }): boolean {
   return field.mapKey === ScalarType.STRING && isPlainValue;
 }
 
-function readerOf(desc: DescMessage): Reader {
+function binaryReaderOf(desc: DescMessage): Reader {
   const known = readers.get(desc);
   if (known !== undefined) return known;
   const fields: (ReadField | undefined)[] = [];
@@ -136,7 +136,7 @@ function fieldReader(field: DescField): ReadField {
   };
 }
 
-function listReader(field: DescField & { fieldKind: "list" }, read: Read): ReadField {
+function listReader(field: DescField & { fieldKind: "list" }, read: ReadBinary): ReadField {
   const name = field.localName;
   const isPacked = isPackable(field);
   return (message, input, tag) => {
@@ -157,8 +157,8 @@ function isPackable({ message, scalar }: DescField): boolean {
 }
 
 /** An entry of a map is a message with the key as field 1 and the value as field 2. */
-function mapReader({ localName, message: type }: DescField, read: Read): ReadField {
-  const zero = type === undefined ? () => "" : readerOf(type).blank;
+function mapReader({ localName, message: type }: DescField, read: ReadBinary): ReadField {
+  const zero = type === undefined ? () => "" : binaryReaderOf(type).blank;
   return (message, input) => {
     let key = "";
     let value: unknown;
@@ -174,18 +174,18 @@ function mapReader({ localName, message: type }: DescField, read: Read): ReadFie
   };
 }
 
-const readJsonStruct: Read = (input, before) => {
+const readJsonStruct: ReadBinary = (input, before) => {
   const struct = before === undefined ? structMessage({}) : toStruct(membersOf(before));
   readStruct(struct, input, input.uint32());
   return jsonOfStruct(struct);
 };
 
 /** Returns the reader of a singular field, of an item of a list or of a value of a map. */
-function valueReader(field: DescField): Read {
+function valueReader(field: DescField): ReadBinary {
   if (field.enum !== undefined) return readInt32;
   if (field.message === undefined) return defined(scalars.get(field.scalar));
   if (holdsJsonObject(field)) return readJsonStruct;
-  const { blank, readFields } = readerOf(field.message);
+  const { blank, readFields } = binaryReaderOf(field.message);
   return (input, before) => {
     const message = (before as Fields | undefined) ?? blank();
     readFields(message, input, input.uint32());

@@ -40,12 +40,12 @@ const output = new BinaryOutput();
  * @throws if a value is not of its field's type
  */
 export function binaryWriter<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => Uint8Array {
-  return taking(writerOf(desc));
+  return taking(binaryWriterOf(desc));
 }
 
 /** Returns a writer like that of `binaryWriter()`, with gRPC's flag and length before the message. */
 export function envelopeWriter<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => Uint8Array {
-  const write = writerOf(desc);
+  const write = binaryWriterOf(desc);
   return (message) => {
     try {
       output.beginEnvelope();
@@ -95,7 +95,7 @@ function byNumber(desc: DescMessage): DescField[] {
   return desc.fields.toSorted((a, b) => a.number - b.number);
 }
 
-function writerOf(desc: DescMessage): Write {
+function binaryWriterOf(desc: DescMessage): Write {
   const known = writers.get(desc);
   if (known !== undefined) return known;
   const library: Write = (message, out) => out.raw(toBinary(desc, message as Message));
@@ -198,7 +198,7 @@ function scalarForm(type: ScalarType): Form | undefined {
 }
 
 function messageWriter(desc: DescMessage): Write {
-  const write = writerOf(desc);
+  const write = binaryWriterOf(desc);
   return (message, out) => {
     const start = out.begin();
     write(message, out);

@@ -43,7 +43,7 @@ function stringEnd(bytes: Uint8Array, start: number): number {
  */
 export function exceedsBinary(desc: DescMessage, bytes: Uint8Array, max: number): boolean {
   if (bytes.length < harmless) return false;
-  return countFields(shapeOf(desc), new BinaryReader(bytes), { end: bytes.length, depth: 0, max }) > max;
+  return countFields(countedShape(desc), new BinaryReader(bytes), { end: bytes.length, depth: 0, max }) > max;
 }
 
 interface Budget {
@@ -62,7 +62,7 @@ interface Shape {
 
 const shapes = new WeakMap<DescMessage, Shape>();
 
-function shapeOf(desc: DescMessage): Shape {
+function countedShape(desc: DescMessage): Shape {
   let shape = shapes.get(desc);
   if (shape === undefined) {
     const inner = desc.fields.flatMap((field) => {
@@ -78,8 +78,8 @@ function shapeOf(desc: DescMessage): Shape {
 
 /** An entry of a map is a message with the key as field 1 and the value as field 2. No descriptor describes it. */
 function innerOf({ fieldKind, message }: DescField): (() => Shape) | undefined {
-  if (fieldKind !== "map") return message && (() => shapeOf(message));
-  const entry = { free: 2, inner: new Map(message && [[2, () => shapeOf(message)]]) };
+  if (fieldKind !== "map") return message && (() => countedShape(message));
+  const entry = { free: 2, inner: new Map(message && [[2, () => countedShape(message)]]) };
   return () => entry;
 }
 

@@ -156,7 +156,7 @@ export function isSideEffectFree(method: DescMethod): boolean {
   return getOption(method, http).pattern.case === "get";
 }
 
-const same = (message: Message): Message => message;
+const unchanged = (message: Message): Message => message;
 
 /**
  * Adjusts a request that arrived as protobuf: a `page_size` of 0 counts as not set (AIP-158), because clients in
@@ -165,7 +165,7 @@ const same = (message: Message): Message => message;
  */
 export function protobufRequest(desc: DescMessage): (message: Message) => Message {
   const field = desc.fields.find(({ name }) => name === "page_size");
-  if (field === undefined || hasImplicitPresence(field)) return same;
+  if (field === undefined || hasImplicitPresence(field)) return unchanged;
   const { localName } = field;
   return (message) => {
     const fields: Fields = message;

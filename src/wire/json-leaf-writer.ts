@@ -8,7 +8,7 @@ import { finite, formatTimestamp, onOneLine, quote, unwritable, writeJsonValue }
 import { writeRare } from "./library-json.js";
 
 /** Returns a member's name with its colon, for the first and for a later member of an object. */
-export function keyOf(name: string): { readonly first: string; readonly later: string } {
+export function memberPrefix(name: string): { readonly first: string; readonly later: string } {
   return { first: `${quote(name)}:`, later: `,${quote(name)}:` };
 }
 

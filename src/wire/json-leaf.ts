@@ -83,14 +83,14 @@ function enumLeaf(desc: DescEnum): Leaf {
   if (desc.typeName === "google.protobuf.NullValue") numbers.set(null, 0);
   return {
     read: (json) => numbers.get(json) ?? (typeof json === "number" ? int32.read(json) : undefined),
-    expectation: `must be one of ${namesOf(desc).join(", ")}`,
+    expectation: `must be one of ${choices(desc).join(", ")}`,
     // A name from a later contract counts as "unspecified".
     tolerate: () => 0,
   };
 }
 
 /** Names that a client may choose, without the unspecified value. */
-function namesOf({ values }: DescEnum): string[] {
+function choices({ values }: DescEnum): string[] {
   return values.map(({ name }) => name).filter((name) => !name.endsWith("_UNSPECIFIED"));
 }
 

@@ -64,10 +64,10 @@ export function collectingReader<Desc extends DescMessage>(
   desc: Desc,
   form?: JsonForm,
 ): (json: unknown, at: Violations) => MessageShape<Desc> | undefined {
-  return readerOf(desc, form) as (json: unknown, at: Violations) => MessageShape<Desc> | undefined;
+  return jsonReaderOf(desc, form) as (json: unknown, at: Violations) => MessageShape<Desc> | undefined;
 }
 
-function readerOf(desc: DescMessage, form: JsonForm | undefined): Read {
+function jsonReaderOf(desc: DescMessage, form: JsonForm | undefined): Read {
   const kept = form === undefined ? readers : readersOf(form);
   const known = kept.get(desc);
   if (known !== undefined) return known;
@@ -91,7 +91,7 @@ function readerOf(desc: DescMessage, form: JsonForm | undefined): Read {
   kept.set(desc, read);
   for (const field of desc.fields) {
     const choices = field.oneof === undefined ? [] : field.oneof.fields.map((each) => each.jsonName);
-    const member = memberOf(field, { name: field.jsonName, choices }, fieldReader(field, form));
+    const member = putMember(field, { name: field.jsonName, choices }, fieldReader(field, form));
     members.set(field.name, unlessTwice(field, member));
     members.set(field.jsonName, member);
   }
@@ -122,7 +122,7 @@ function formReaderOf(
   const tools: ReaderTools = {
     value: (field) => fieldReader(field, form),
     list: listReader,
-    member: memberOf,
+    member: putMember,
     blank: blankOf,
   };
   read = form.reader(desc, tools);
@@ -138,7 +138,7 @@ function unlessTwice(field: DescField, member: PutMember): PutMember {
   };
 }
 
-function memberOf(field: DescField, { name, choices }: MemberName, read: Read): PutMember {
+function putMember(field: DescField, { name, choices }: MemberName, read: Read): PutMember {
   const { localName, oneof } = field;
   const takesNull = isNullable(field);
   if (oneof === undefined) {
@@ -182,7 +182,7 @@ function itemReader(field: DescField, form: JsonForm | undefined): Read {
   const leaf = form === undefined ? leafOf(field) : form.leaf(field);
   if (leaf !== undefined) return leafReader(leaf);
   if (holdsJsonObject(field)) return readJsonObject;
-  return readerOf(field.message as DescMessage, form);
+  return jsonReaderOf(field.message as DescMessage, form);
 }
 
 function leafReader(leaf: Leaf): Read {

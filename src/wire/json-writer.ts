@@ -17,7 +17,7 @@ import {
   zeroTest,
 } from "./field-rules.js";
 import type { FormWriter, JsonField, JsonForm, JsonLayout, Member, Write, WriterTools } from "./json-form.js";
-import { enumWriter, expect, keyOf, scalarWriter, structWriter, wellKnown } from "./json-leaf-writer.js";
+import { enumWriter, expect, memberPrefix, scalarWriter, structWriter, wellKnown } from "./json-leaf-writer.js";
 import { quote } from "./json-text.js";
 import { sharedFormItem, sharedItem } from "./serialization-cache.js";
 
@@ -53,7 +53,7 @@ export function jsonLayout(desc: DescMessage, message: Message, form?: JsonForm)
 
 function fieldsOf(member: DescField | DescOneof): JsonField[] {
   const fields = member.kind === "oneof" ? member.fields : [member];
-  return fields.map((of) => ({ of, key: keyOf(of.jsonName).first }));
+  return fields.map((of) => ({ of, key: memberPrefix(of.jsonName).first }));
 }
 
 function memberOf(member: DescField | DescOneof, form: JsonForm | undefined): Member {
@@ -74,10 +74,10 @@ export function jsonWriter<Desc extends DescMessage>(
   desc: Desc,
   form?: JsonForm,
 ): (message: MessageShape<Desc>) => string {
-  return writerOf(desc, form);
+  return jsonWriterOf(desc, form);
 }
 
-function writerOf(desc: DescMessage, form: JsonForm | undefined): Write {
+function jsonWriterOf(desc: DescMessage, form: JsonForm | undefined): Write {
   const kept = form === undefined ? writers : compiled(form).writers;
   const known = kept.get(desc);
   if (known !== undefined) return known;
@@ -123,7 +123,7 @@ function oneofMember(oneof: DescOneof, form: JsonForm | undefined): Member {
   const name = oneof.localName;
   const cases = new Map<unknown, { first: string; later: string; write: Write }>();
   for (const field of oneof.fields) {
-    cases.set(field.localName, { ...keyOf(field.jsonName), write: valueWriter(field, form) });
+    cases.set(field.localName, { ...memberPrefix(field.jsonName), write: valueWriter(field, form) });
   }
   return (message, out) => {
     const chosen = choiceIn(message[name]);
@@ -135,7 +135,7 @@ function oneofMember(oneof: DescOneof, form: JsonForm | undefined): Member {
 
 function fieldMember(field: DescField, form: JsonForm | undefined): Member {
   const name = field.localName;
-  const { first, later } = keyOf(field.jsonName);
+  const { first, later } = memberPrefix(field.jsonName);
   const write = isId(field) ? idWriter() : valueWriter(field, form);
   if (!hasImplicitPresence(field)) {
     return (message, out) => {
@@ -190,7 +190,7 @@ function itemWriter(field: DescField, form: JsonForm | undefined): Write {
   const desc = field.message;
   let write: Write | undefined;
   return (value) => {
-    write ??= writerOf(desc, form);
+    write ??= jsonWriterOf(desc, form);
     return write(value);
   };
 }

@@ -25,13 +25,13 @@ export function parsePathTemplate(text: string): PathTemplate {
     const { variable, literal } = segmentPattern.exec(part)?.groups ?? {};
     if (variable !== undefined) return { variable };
     if (literal !== undefined) return { literal };
-    throw unsupported(text);
+    throw unsupportedTemplate(text);
   });
-  if (root !== "" || segments.length === 0) throw unsupported(text);
+  if (root !== "" || segments.length === 0) throw unsupportedTemplate(text);
   return { segments, customVerb };
 }
 
-function unsupported(text: string): A2AError {
+function unsupportedTemplate(text: string): A2AError {
   return new A2AError("INTERNAL", "Internal error.", { cause: new TypeError(`unsupported path template: ${text}`) });
 }
 

@@ -37,18 +37,18 @@ function rulesOf(rule: HttpRule): HttpRule[] {
 function routeOf(method: DescMethod, rule: HttpRule): Route {
   const { pattern, body, responseBody } = rule;
   const isPlain = pattern.case !== undefined && pattern.case !== "custom";
-  if (!isPlain || (body !== "" && body !== "*") || responseBody !== "") throw unsupported(method, "its HTTP rule");
+  if (!isPlain || (body !== "" && body !== "*") || responseBody !== "") throw unsupportedRoute(method, "its HTTP rule");
   const template = parsePathTemplate(pattern.value);
   const fields = template.segments.flatMap((segment) => {
     if ("literal" in segment) return [];
     const field = method.input.fields.find(({ name }) => name === segment.variable);
-    if (field?.fieldKind !== "scalar") throw unsupported(method, `the variable ${segment.variable}`);
+    if (field?.fieldKind !== "scalar") throw unsupportedRoute(method, `the variable ${segment.variable}`);
     return [field];
   });
   return { method, verb: pattern.case.toUpperCase(), template, fields, hasBody: body === "*" };
 }
 
-function unsupported(method: DescMethod, what: string): A2AError {
+function unsupportedRoute(method: DescMethod, what: string): A2AError {
   return new A2AError("INTERNAL", "Internal error.", { cause: new TypeError(`${method.name}: unsupported ${what}`) });
 }
 

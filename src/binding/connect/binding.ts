@@ -23,7 +23,7 @@ import type { HttpResponse } from "../../http/response.js";
 import { weightOf } from "../../wire/marks.js";
 import { hasJsonMessages } from "../../wire/media-type.js";
 import { MAX_TIMEOUT_MS, parseVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
-import { messageOf, messagesOf } from "../answer.js";
+import { streamAnswer, unaryAnswer } from "../answer.js";
 import {
   type BindingOptions,
   type HttpBinding,
@@ -272,7 +272,7 @@ function implementation(
   registration: Registration,
   options: ServiceBindingOptions,
 ): MethodImpl<DescMethod> {
-  const implement = method.methodKind === "unary" ? unary : serverStreaming;
+  const implement = method.methodKind === "unary" ? unaryHandler : serverStreaming;
   // The type of a descriptor known only at run time does not tell the kind of its implementation.
   return implement(method, registration, options) as MethodImpl<DescMethod>;
 }
@@ -280,7 +280,7 @@ function implementation(
 type Unary = (request: Message, context: HandlerContext) => Promise<Message>;
 type ServerStreaming = (request: Message, context: HandlerContext) => AsyncIterable<Message>;
 
-function unary(method: DescMethod, registration: Registration, options: ServiceBindingOptions): Unary {
+function unaryHandler(method: DescMethod, registration: Registration, options: ServiceBindingOptions): Unary {
   const { invoke, limits, logger, version } = options;
   const { read, write } = registration;
   return async (request, context) => {
@@ -289,11 +289,11 @@ function unary(method: DescMethod, registration: Registration, options: ServiceB
       // A call whose deadline has passed is not started.
       context.signal.throwIfAborted();
       const answer = await answerUnlessAborted(context.signal, invoke({ method, request: read(request), call }), call);
-      const message = messageOf(answer);
+      const message = unaryAnswer(answer);
       if (weightOf(message) === undefined) return write(message);
       return await large(message, registration, { call, context, limits });
     } catch (thrown) {
-      throw connectErrorOf(failureOf(thrown, placeOf(method, call, context.signal, logger)), options.codes);
+      throw connectErrorOf(failureOf(thrown, failureContext(method, call, context.signal, logger)), options.codes);
     } finally {
       copyHeaders(call, context);
     }
@@ -316,21 +316,24 @@ function serverStreaming(
         options.invoke({ method, request: read(request), call }),
         call,
       );
-      yield* untilAborted(context.signal, messagesOf(answer), (message) => {
+      yield* untilAborted(context.signal, streamAnswer(answer), (message) => {
         if (!hasStarted) copyHeaders(call, context);
         hasStarted = true;
         if (weightOf(message) === undefined) return write(message);
         return large(message, registration, { call, context, limits: options.limits });
       });
     } catch (thrown) {
-      throw connectErrorOf(failureOf(thrown, placeOf(method, call, context.signal, options.logger)), options.codes);
+      throw connectErrorOf(
+        failureOf(thrown, failureContext(method, call, context.signal, options.logger)),
+        options.codes,
+      );
     } finally {
       if (!hasStarted) copyHeaders(call, context);
     }
   };
 }
 
-interface Answered {
+interface AnswerTo {
   readonly call: Call;
   readonly context: HandlerContext;
   readonly limits: Limits;
@@ -340,7 +343,7 @@ interface Answered {
 async function large(
   message: Message,
   registration: Registration,
-  { call, context, limits }: Answered,
+  { call, context, limits }: AnswerTo,
 ): Promise<Message> {
   const { written } = call;
   try {
@@ -361,12 +364,12 @@ function begin(context: HandlerContext, version: string): Call {
   return new Call(startOf(context, version));
 }
 
-function placeOf({ name }: DescMethod, call: Call, signal: AbortSignal, logger: Logger): FailureContext {
-  return { client: clientOf(signal), logger, binding: call.binding, method: name, call };
+function failureContext({ name }: DescMethod, call: Call, signal: AbortSignal, logger: Logger): FailureContext {
+  return { client: abortCause(signal), logger, binding: call.binding, method: name, call };
 }
 
 /** Returns the cause of an aborted call: its deadline, or its client's departure. */
-function clientOf({ aborted, reason }: AbortSignal): FailureContext["client"] {
+function abortCause({ aborted, reason }: AbortSignal): FailureContext["client"] {
   const error = toA2AError(reason);
   return error.reason === "INTERNAL" ? { canceled: aborted } : { canceled: aborted, reason: error };
 }

@@ -13,13 +13,13 @@ import { isSideEffectFree, protobufRequest } from "../../wire/field-rules.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { binaryPieces, type MeasuredPieces, measuredJson } from "../../wire/large/large.js";
-import { binaryCheck, type Check, jsonCheck } from "./incoming.js";
+import { binaryCheck, type CheckBytes, jsonCheck } from "./incoming.js";
 
 /** A method as registered with Connect, and the conversion between its messages there and those of the service. */
 export interface Registration {
   readonly method: DescMethod;
   /** Checks every request before Connect decodes it. */
-  readonly check: Check;
+  readonly check: CheckBytes;
   readonly read: (message: Message) => Message;
   readonly write: (message: Message) => Message;
   /** Returns a large message of the service in its wire format. */

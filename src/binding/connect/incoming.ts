@@ -5,7 +5,7 @@ import { type A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { defined } from "../../core/members.js";
 import type { Arrivals, BufferBudget } from "../../http/arrivals.js";
-import { jsonBodyOf, requestValues, tooLarge, tooManyValues } from "../../http/body.js";
+import { bodyTooLarge, jsonBodyOf, requestValues, tooManyValues } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { binaryReader } from "../../wire/binary-reader.js";
 import { exceedsBinary } from "../../wire/count-values.js";
@@ -19,10 +19,10 @@ import { forConnect } from "./error.js";
  *
  * @throws A2AError with reason REQUEST_TOO_LARGE or INVALID_PARAMS
  */
-export type Check = (message: Uint8Array) => void;
+export type CheckBytes = (message: Uint8Array) => void;
 
 /** Returns the check of a binary message. */
-export function binaryCheck(desc: DescMessage): Check {
+export function binaryCheck(desc: DescMessage): CheckBytes {
   const read = binaryReader(desc);
   return (message) => {
     let exceeds: boolean;
@@ -45,7 +45,7 @@ export function notTheMessage({ typeName }: DescMessage): A2AError {
  * Returns the check of a JSON message. Connect's own error text may contain characters that not every protocol can
  * carry.
  */
-export function jsonCheck(limits: Limits): Check {
+export function jsonCheck(limits: Limits): CheckBytes {
   return (message) => {
     plainJson(message, limits);
   };
@@ -59,7 +59,7 @@ export function plainJson(message: Uint8Array, _limits: Limits): unknown {
 }
 
 /** Returns the compression with a check of the decompressed bytes. */
-export function checkedCompression(compression: Compression, check: Check): Compression {
+export function checkedCompression(compression: Compression, check: CheckBytes): Compression {
   return {
     ...compression,
     decompress: async (bytes, readMaxBytes) => {
@@ -78,7 +78,7 @@ export function checkedCompression(compression: Compression, check: Check): Comp
 
 /** The error for a body that cannot be decompressed or becomes too large, which is the client's mistake. */
 function unreadable(thrown: unknown, max: number): never {
-  if (ConnectError.from(thrown).code === Code.ResourceExhausted) throw tooLarge(max);
+  if (ConnectError.from(thrown).code === Code.ResourceExhausted) throw bodyTooLarge(max);
   throw invalid([{ field: "", description: "the request cannot be decompressed" }]);
 }
 
@@ -88,9 +88,9 @@ function unreadable(thrown: unknown, max: number): never {
  */
 export function checkedRequest(request: UniversalServerRequest, rules: Rules): UniversalServerRequest {
   if (request.method === "GET") return checkedGet(request, rules.check);
-  if (!isStream(request.body)) return request;
+  if (!isStreamBody(request.body)) return request;
   if (Number(request.header.get("content-length")) > rules.max + PREFIX_BYTES) {
-    return { ...request, body: failing(tooLarge(rules.max)) };
+    return { ...request, body: failing(bodyTooLarge(rules.max)) };
   }
   const enveloped = isEnvelopedType(request.header.get("content-type"));
   const plain = enveloped || /^(?:identity)?$/i.test(request.header.get("content-encoding") ?? "");
@@ -99,7 +99,7 @@ export function checkedRequest(request: UniversalServerRequest, rules: Rules): U
 }
 
 interface Rules {
-  readonly check: Check;
+  readonly check: CheckBytes;
   /** Maximum size of a message, in bytes. */
   readonly max: number;
   /** Counts a request while it arrives. */
@@ -123,7 +123,7 @@ async function* checkedBody(
   try {
     for await (const chunk of body) {
       size += chunk.byteLength;
-      if (size > most) throw tooLarge(max);
+      if (size > most) throw bodyTooLarge(max);
       chunks.push(chunk);
       if (chunks.length === 1) continue;
       account ??= arrivals.open("");
@@ -143,7 +143,7 @@ async function* checkedBody(
 type Body = AsyncGenerator<Uint8Array, void, undefined>;
 
 /** Checks the complete, uncompressed messages of a body. @throws A2AError for unknown flags */
-function checkEnvelopes(bytes: Uint8Array, check: Check): void {
+function checkEnvelopes(bytes: Uint8Array, check: CheckBytes): void {
   const envelopes = new Envelopes((flags) => {
     if (flags > COMPRESSED) throw invalid([{ field: "", description: `an envelope has the unknown flags ${flags}` }]);
   });
@@ -155,7 +155,7 @@ function checkEnvelopes(bytes: Uint8Array, check: Check): void {
  * Checks the message of a GET, which Connect reads from the URL. For an invalid message it returns the same call as a
  * POST, whose body throws the error.
  */
-function checkedGet(request: UniversalServerRequest, check: Check): UniversalServerRequest {
+function checkedGet(request: UniversalServerRequest, check: CheckBytes): UniversalServerRequest {
   const { searchParams } = new URL(request.url);
   if (!/^(?:identity)?$/.test(searchParams.get("compression") ?? "")) return request;
   const message = searchParams.get("message") ?? "";
@@ -174,6 +174,6 @@ async function* failing(fault: unknown): Body {
   throw forConnect(fault);
 }
 
-function isStream(body: UniversalServerRequest["body"]): body is AsyncIterable<Uint8Array> {
+function isStreamBody(body: UniversalServerRequest["body"]): body is AsyncIterable<Uint8Array> {
   return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 }

@@ -16,10 +16,10 @@ import { isGrpc } from "./protocol.js";
  */
 export function refuse(request: HttpRequest, error: A2AError, method?: string): HttpResponse {
   request.discard();
-  return { ...responseOf(request, error), rejections: [rejectionOf("connect", error, method)] };
+  return { ...rejection(request, error), rejections: [rejectionOf("connect", error, method)] };
 }
 
-function responseOf(request: HttpRequest, error: A2AError): HttpResponse {
+function rejection(request: HttpRequest, error: A2AError): HttpResponse {
   const type = request.header("content-type") ?? "";
   if (isGrpc(request)) return { status: 200, type, headers: setTrailerStatus(new Headers(), connectErrorOf(error)) };
   if (isConnectStreamType(type)) {

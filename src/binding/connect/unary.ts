@@ -21,7 +21,7 @@ import { jsonWriter } from "../../wire/json-writer.js";
 import { binaryPieces, jsonPieces, type Pieces } from "../../wire/large/large.js";
 import { weightOf } from "../../wire/marks.js";
 import { isConnectUnaryType, JSON_TYPE } from "../../wire/media-type.js";
-import { messageOf } from "../answer.js";
+import { unaryAnswer } from "../answer.js";
 import type { ServiceBindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
 import { isLegalValue } from "./call.js";
@@ -91,7 +91,7 @@ export class OrdinaryUnary {
       if (bytes.length >= LONG_BYTES) await yieldToEventLoop();
       const message = make();
       hasCalled = true;
-      const answer = messageOf(await invoke({ method: this.#method, request: message, call }));
+      const answer = unaryAnswer(await invoke({ method: this.#method, request: message, call }));
       if (weightOf(answer) !== undefined) return await this.#large(request, call, codec, answer);
       body = codec.write(answer);
     } catch (thrown) {

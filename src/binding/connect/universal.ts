@@ -41,7 +41,7 @@ export async function answer(
     return { status: 405, headers, rejections: [{ binding: BINDING, method, reason: "METHOD_NOT_ALLOWED" }] };
   }
   if (!request.hasTrailers && needsTrailers(request)) return refuse(request, noTrailers(), method);
-  const fault = faultOf(request);
+  const fault = timeoutFault(request);
   if (fault !== undefined && fault !== "endless") return refuse(request, fault, method);
   if (request.httpVersion !== "1.1") {
     // By then a stream that the client reset immediately is closed. Opening and resetting streams costs a client
@@ -63,9 +63,9 @@ export async function answer(
   try {
     const answering = { request, failed };
     const universalAnswer = await handler(universal);
-    const [response, first] = await responseOf(universalAnswer, answering);
+    const [response, first] = await httpResponse(universalAnswer, answering);
     if (hasCalled(values)) return response;
-    const reason = reasonOf(universalAnswer, first);
+    const reason = rejectionReason(universalAnswer, first);
     return { ...response, rejections: [{ binding: needsTrailers(request) ? "grpc" : BINDING, method, reason }] };
   } catch (error) {
     failed(error);
@@ -77,7 +77,7 @@ export async function answer(
  * Returns the reason of a rejection by Connect itself: from the HTTP status, gRPC's trailers, or the only chunk of the
  * body.
  */
-function reasonOf(
+function rejectionReason(
   { status, header, trailer }: UniversalServerResponse,
   body: Uint8Array | undefined,
 ): Rejection["reason"] {
@@ -99,7 +99,7 @@ const GRPC_TIMEOUT = "grpc-timeout";
 const CONNECT_TIMEOUT = "connect-timeout-ms";
 
 /** Checks the timeout that the client has set. */
-function faultOf(request: HttpRequest): DeadlineFault {
+function timeoutFault(request: HttpRequest): DeadlineFault {
   const grpc = isGrpc(request);
   const value = request.header(grpc ? GRPC_TIMEOUT : CONNECT_TIMEOUT);
   if (value === undefined) return undefined;
@@ -124,14 +124,14 @@ function universalRequestOf(
     body:
       handler.method.methodKind === "bidi_streaming"
         ? request.chunks()
-        : bodyOf(request, limits.maxRequestBytes, arrivals),
+        : limitedBody(request, limits.maxRequestBytes, arrivals),
     signal: request.signal,
     contextValues: values,
   };
 }
 
 /** Yields the body as one chunk, read on demand, with the limits of every other binding. */
-async function* bodyOf(request: HttpRequest, max: number, arrivals: Arrivals): AsyncGenerator<Uint8Array> {
+async function* limitedBody(request: HttpRequest, max: number, arrivals: Arrivals): AsyncGenerator<Uint8Array> {
   try {
     yield await request.readBody({ max, framing: PREFIX_BYTES }, arrivals);
   } catch (error) {
@@ -150,7 +150,7 @@ interface Answering {
  * Returns the response once its first chunk exists. Headers are final only then, because implementations may set some
  * until that point.
  */
-async function responseOf(
+async function httpResponse(
   { status, header, body, trailer }: UniversalServerResponse,
   answering: Answering,
 ): Promise<[response: HttpResponse, first: Uint8Array | undefined]> {

@@ -1,7 +1,7 @@
 import { gunzip, inflate, type ZlibOptions } from "node:zlib";
 import { StatusCode } from "../../core/error.js";
 import type { Envelope } from "../../wire/envelopes.js";
-import { tooLarge } from "./envelope-reader.js";
+import { envelopeTooLarge } from "./envelope-reader.js";
 import { StatusError } from "./internal-service.js";
 
 type Decompress = (bytes: Uint8Array, options: ZlibOptions, done: (error: Error | null, bytes: Buffer) => void) => void;
@@ -48,6 +48,6 @@ export async function bytesOf(
 }
 
 function refusalOf({ code }: NodeJS.ErrnoException, maxBytes: number): Error {
-  if (code === "ERR_BUFFER_TOO_LARGE") return tooLarge(maxBytes);
+  if (code === "ERR_BUFFER_TOO_LARGE") return envelopeTooLarge(maxBytes);
   return new StatusError(StatusCode.INVALID_ARGUMENT, "The message cannot be decompressed.");
 }

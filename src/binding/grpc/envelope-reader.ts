@@ -17,12 +17,12 @@ export function envelopeReader(maxBytes: number): Envelopes {
   return new Envelopes((flags, size) => {
     if (flags > COMPRESSED)
       throw new StatusError(StatusCode.INVALID_ARGUMENT, `The flag of a message is ${flags}; there are 0 and 1.`);
-    if (size > maxBytes) throw tooLarge(maxBytes);
+    if (size > maxBytes) throw envelopeTooLarge(maxBytes);
   });
 }
 
 /** The error for a message above the limit, in bytes. */
-export function tooLarge(maxBytes: number): A2AError {
+export function envelopeTooLarge(maxBytes: number): A2AError {
   const message = `The message is larger than ${maxBytes} bytes.`;
   return new A2AError("REQUEST_TOO_LARGE", message, { metadata: { limit: "maxRequestBytes" } });
 }

@@ -29,7 +29,7 @@ const HEAD: OutgoingHttpHeaders = {
   [sensitiveHeaders]: UNREPEATED,
 };
 
-function headOf(requestId: string): OutgoingHttpHeaders {
+function initialHeaders(requestId: string): OutgoingHttpHeaders {
   return { ...HEAD, [REQUEST_ID_HEADER]: requestId };
 }
 
@@ -84,7 +84,7 @@ export class GrpcExchange extends LazyAbortController implements CallStart {
     this.#rawHeaders = rawHeaders;
     const own: OwnStream = stream;
     own[exchangeKey] = this;
-    stream.on("close", onClose);
+    stream.on("close", onStreamClose);
   }
 
   /** Ends the call after the given milliseconds. */
@@ -130,7 +130,7 @@ export class GrpcExchange extends LazyAbortController implements CallStart {
     const { stream } = this;
     if (stream.headersSent) return;
     stream.on("wantTrailers", onWantTrailers);
-    const head = headOf(this.requestId);
+    const head = initialHeaders(this.requestId);
     stream.respond(headers === undefined || headers.size === 0 ? head : headWith(headers, head), OPTIONS);
   }
 
@@ -165,7 +165,7 @@ export class GrpcExchange extends LazyAbortController implements CallStart {
     const trailers = trailersOf(status);
     if (!stream.headersSent && (headers === undefined || headers.size === 0)) {
       this.#answered();
-      stream.respond({ ...trailers, ...headOf(this.requestId) }, ALONE);
+      stream.respond({ ...trailers, ...initialHeaders(this.requestId) }, ALONE);
       // Closes the stream after the answer, because the rest of the request is not needed (RFC 9113, 8.1).
       if (!stream.readableEnded) setImmediate(dropRest, stream);
       return;
@@ -217,7 +217,7 @@ function headWith(headers: ReadonlyMap<string, string>, head: OutgoingHttpHeader
   return { ...own, ...head, ...(REQUEST_ID_HEADER in own && { [REQUEST_ID_HEADER]: own[REQUEST_ID_HEADER] }) };
 }
 
-function onClose(this: OwnStream): void {
+function onStreamClose(this: OwnStream): void {
   const exchange = this[exchangeKey];
   // Node may keep the stream until a full collection.
   this[exchangeKey] = undefined;

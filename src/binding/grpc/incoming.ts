@@ -99,7 +99,7 @@ class SingleRequest implements PendingUpload {
     late.add(this);
     try {
       this.#open();
-      stream.on("data", onData);
+      stream.on("data", onStreamData);
     } catch (error) {
       this.#fail(error);
     }
@@ -241,7 +241,7 @@ function secondMessage(): StatusError {
   return new StatusError(StatusCode.UNIMPLEMENTED, "There is more than one message in the request.");
 }
 
-function onData(this: OwnStream, piece: Buffer): void {
+function onStreamData(this: OwnStream, piece: Buffer): void {
   this[requestKey]?.take(piece);
 }
 

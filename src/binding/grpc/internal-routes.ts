@@ -34,15 +34,15 @@ function handlerOf(method: InternalMethod, all: InternalServices): (...call: nev
       };
     case "server_streaming":
       return (request: Message, { signal }: HandlerContext) =>
-        watched((notify) => method.watch(request, notify), new OpenStream(all, signal));
+        watchedChanges((notify) => method.watch(request, notify), new OpenStream(all, signal));
     case "bidi_streaming":
       return (requests: AsyncIterable<Message>, { signal }: HandlerContext) =>
-        answered(requests, (request) => method.answer(request), new OpenStream(all, signal));
+        answerEach(requests, (request) => method.answer(request), new OpenStream(all, signal));
   }
 }
 
 /** Yields the watched changes until the stream ends. */
-async function* watched(
+async function* watchedChanges(
   watch: (notify: (answer: Message) => void) => () => void,
   stream: OpenStream,
 ): AsyncGenerator<Message> {
@@ -64,7 +64,7 @@ async function* watched(
 }
 
 /** Yields an answer to each request, and reads the next request after the answer was sent. */
-async function* answered(
+async function* answerEach(
   requests: AsyncIterable<Message>,
   answer: (request: Message) => Message | Promise<Message>,
   stream: OpenStream,

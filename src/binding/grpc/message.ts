@@ -26,7 +26,7 @@ export function requestReader(desc: DescMessage): (bytes: Uint8Array) => Message
 }
 
 /** The call that a large message answers. */
-interface Answered {
+interface AnswerTo {
   readonly call: Call;
   readonly limits: Limits;
 }
@@ -39,7 +39,7 @@ interface Answered {
 export async function largeEnvelope(
   desc: DescMessage,
   message: Message,
-  answered: Answered,
+  answered: AnswerTo,
 ): Promise<Iterable<Uint8Array>> {
   const { length, pieces } = await binaryPieces(desc, message);
   checkGrpcAnswer(length, answered.call, answered.limits);
@@ -49,7 +49,7 @@ export async function largeEnvelope(
 }
 
 /** Returns a large message as a whole, for servers that cannot write it in pieces. @throws as `largeEnvelope` */
-export async function wholeEnvelope(desc: DescMessage, message: Message, answered: Answered): Promise<Uint8Array> {
+export async function wholeEnvelope(desc: DescMessage, message: Message, answered: AnswerTo): Promise<Uint8Array> {
   return Buffer.concat([...(await largeEnvelope(desc, message, answered))]);
 }
 

@@ -9,7 +9,7 @@ import type { OlderTable } from "../../version/load.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
 import { weightOf } from "../../wire/marks.js";
 import { parseVersion } from "../../wire/service-params.js";
-import { messageOf, messagesOf } from "../answer.js";
+import { streamAnswer, unaryAnswer } from "../answer.js";
 import { type OlderServiceOptions, olderTable, type ServiceBindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
 import { statusOf } from "./error.js";
@@ -161,10 +161,10 @@ class CallMethod implements ServedMethod, Request {
     try {
       const answer = await this.#options.invoke({ method: this.#method, request, call });
       if (this.#method.methodKind === "unary") {
-        const message = messageOf(answer);
+        const message = unaryAnswer(answer);
         if (weightOf(message) === undefined) exchange.reply(this.#write(message), call.answerHeaders);
         else await this.#large(exchange, call, message);
-      } else await writeAll(messagesOf(answer), this.#sinkOf(exchange, call));
+      } else await writeAll(streamAnswer(answer), this.#sinkOf(exchange, call));
     } catch (thrown) {
       this.#fail(exchange, call, thrown);
     }

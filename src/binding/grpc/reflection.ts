@@ -56,7 +56,7 @@ export function reflectionServices(services: readonly (DescService | LaterServic
     // Both versions have the same fields.
     const { messageRequest: question } = request as ServerReflectionRequest;
     if (question.case === "listServices") {
-      return answerOf("listServicesResponse", { service: listed.map(({ typeName: name }) => ({ name })) });
+      return reflectionAnswer("listServicesResponse", { service: listed.map(({ typeName: name }) => ({ name })) });
     }
     known ??= new KnownFiles(await Promise.all(listed.map(loadedService)));
     return answerTo(question, known);
@@ -96,25 +96,25 @@ function answerTo(question: ServerReflectionRequest["messageRequest"], known: Kn
         return filesAnswer(known, known.extension(question.value.containingType, question.value.extensionNumber));
       case "allExtensionNumbersOfType": {
         const extensionNumber = known.extensionNumbers(question.value);
-        return answerOf("allExtensionNumbersResponse", { baseTypeName: question.value, extensionNumber });
+        return reflectionAnswer("allExtensionNumbersResponse", { baseTypeName: question.value, extensionNumber });
       }
       default:
         throw new StatusError(StatusCode.UNIMPLEMENTED, "this server does not support the reflection request");
     }
   } catch (refusal) {
     if (!(refusal instanceof StatusError)) throw refusal;
-    return answerOf("errorResponse", { errorCode: refusal.code, errorMessage: refusal.message });
+    return reflectionAnswer("errorResponse", { errorCode: refusal.code, errorMessage: refusal.message });
   }
 }
 
 /** Returns an answer. `create()` accepts plain objects as messages. */
-function answerOf(name: Exclude<ReflectionAnswer["case"], undefined>, value: object): ReflectionAnswer {
+function reflectionAnswer(name: Exclude<ReflectionAnswer["case"], undefined>, value: object): ReflectionAnswer {
   return { case: name, value } as ReflectionAnswer;
 }
 
 /** Returns a file followed by all its imports, so that clients need not request each. */
 function filesAnswer(known: KnownFiles, file: DescFile): ReflectionAnswer {
-  return answerOf("fileDescriptorResponse", { fileDescriptorProto: known.withImports(file) });
+  return reflectionAnswer("fileDescriptorResponse", { fileDescriptorProto: known.withImports(file) });
 }
 
 /** The files of services and all their imports, by each key that a client may request. */
@@ -168,7 +168,7 @@ class KnownFiles {
       this.#symbols.set(type.typeName, file);
       if (type.kind === "extension") this.#numbersOf(type.extendee.typeName).set(type.number, file);
       if (type.kind === "message") this.#numbersOf(type.typeName);
-      for (const name of membersOf(type)) this.#symbols.set(name, file);
+      for (const name of qualifiedNames(type)) this.#symbols.set(name, file);
     }
   }
 
@@ -179,10 +179,10 @@ class KnownFiles {
   }
 }
 
-type Named = ReturnType<typeof nestedTypes> extends Iterable<infer Type> ? Type : never;
+type DescType = ReturnType<typeof nestedTypes> extends Iterable<infer Type> ? Type : never;
 
 /** Returns the full names of fields, oneofs, methods, and enum values, whose scope is that of their enum. */
-function membersOf(type: Named): string[] {
+function qualifiedNames(type: DescType): string[] {
   if (type.kind === "message") return [...type.fields, ...type.oneofs].map(({ name }) => `${type.typeName}.${name}`);
   if (type.kind === "service") return type.methods.map(({ name }) => `${type.typeName}.${name}`);
   if (type.kind !== "enum") return [];

@@ -112,14 +112,14 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     drain: (graceMs) => {
       infrastructure.setServing(false);
       infrastructure.end();
-      drained ??= end(port, graceMs, logger);
+      drained ??= closePort(port, graceMs, logger);
       sessions.drain();
       return drained;
     },
   };
 }
 
-async function end(port: Port, graceMs: number, logger: Logger): Promise<void> {
+async function closePort(port: Port, graceMs: number, logger: Logger): Promise<void> {
   const force = setTimeout(() => {
     logger.warn({ graceMs }, "gRPC calls were broken off: their time to end was over");
     port.destroy();

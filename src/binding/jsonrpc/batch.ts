@@ -5,8 +5,8 @@ import type { BodySource, BodyWriter, HttpResponse, Rejection } from "../../http
 import { JSON_TYPE } from "../../wire/media-type.js";
 import type { BindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
-import type { Calls, Member } from "./calls.js";
-import { batchResponse, failed, invalidRequest, type RpcResponse } from "./outcome.js";
+import type { BatchMember, Calls } from "./calls.js";
+import { batchResponse, errorOutcome, invalidRequest, type RpcResponse } from "./outcome.js";
 
 /** Maximum number of calls in a batch. */
 const MAX_BATCH = 100;
@@ -33,7 +33,7 @@ export async function answerBatch(
   return new Batch(request, calls, options).answer(members);
 }
 
-interface Placed extends Member {
+interface PlacedMember extends BatchMember {
   /** Index among the members of its batch. */
   readonly place: number;
 }
@@ -84,8 +84,8 @@ class Batch implements BodySource {
   }
 
   /** Returns the answer, as a whole or written member by member. Undefined if no member has an answer. */
-  answer(batch: readonly Member[]): Promise<HttpResponse | undefined> {
-    const members = batch.map((member, place): Placed => ({ ...member, place }));
+  answer(batch: readonly BatchMember[]): Promise<HttpResponse | undefined> {
+    const members = batch.map((member, place): PlacedMember => ({ ...member, place }));
     const reads = members.filter(({ isRead }) => isRead)[Symbol.iterator]();
     const others = members.filter(({ isRead }) => !isRead);
     return new Promise((resolve, reject) => {
@@ -109,11 +109,11 @@ class Batch implements BodySource {
     this.#writeTo(undefined);
   }
 
-  async #runAll(members: Iterator<Placed>): Promise<void> {
+  async #runAll(members: Iterator<PlacedMember>): Promise<void> {
     for (let next = members.next(); next.done !== true; next = members.next()) await this.#run(next.value);
   }
 
-  async #run(member: Placed): Promise<void> {
+  async #run(member: PlacedMember): Promise<void> {
     if (this.#request.canceled && member.isRead) return;
     const left = this.#isFull && member.isRead;
     const response = left ? this.#tooMuch(member) : await member.run();
@@ -125,7 +125,7 @@ class Batch implements BodySource {
     }
   }
 
-  #add(member: Placed, response: RpcResponse): Promise<void> | undefined {
+  #add(member: PlacedMember, response: RpcResponse): Promise<void> | undefined {
     const { body } = response;
     const isLarge = body instanceof PiecesBody;
     const size = isLarge ? body.bytes : body.length;
@@ -184,10 +184,10 @@ class Batch implements BodySource {
     return this.#writing;
   }
 
-  #tooMuch({ id, isRead }: Member): RpcResponse {
+  #tooMuch({ id, isRead }: BatchMember): RpcResponse {
     const { maxOutgoingBytesPerCaller } = this.#options.limits;
     const message = `The answers of the batch exceed ${maxOutgoingBytesPerCaller} bytes; ${isRead ? "ask for this one alone" : "the call was carried out"}.`;
-    return failed(
+    return errorOutcome(
       this.#calls.errorShape,
       id,
       new A2AError("TOO_MANY_REQUESTS", message, { metadata: { limit: "maxOutgoingBytesPerCaller" } }),

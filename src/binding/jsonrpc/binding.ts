@@ -8,7 +8,7 @@ import { failureOf } from "../failure.js";
 import { answerBatch } from "./batch.js";
 import { Calls } from "./calls.js";
 import { Methods } from "./methods.js";
-import { failed } from "./outcome.js";
+import { errorOutcome } from "./outcome.js";
 
 /** The answer to a request that contains only notifications. */
 const nothing: HttpResponse = { status: 204 };
@@ -23,10 +23,10 @@ export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true>
     // Other verbs at the root may be for a page of the server that embeds this one.
     match: (verb, path) => (verb === "POST" && isRoot(path) ? true : undefined),
     unserved: (request) => (isRoot(request.target.path) ? wrongVerb(request, methods, options) : undefined),
-    handle: (request) => answer(request, methods, options),
+    handle: (request) => answerRequest(request, methods, options),
     refuse: (request, error) => {
       request.discard();
-      return { ...failed(methods.dialect(request).error, null, error), status: error.row.http };
+      return { ...errorOutcome(methods.dialect(request).error, null, error), status: error.row.http };
     },
   };
 }
@@ -45,22 +45,22 @@ function wrongVerb(request: HttpRequest, methods: Methods, { logger }: BindingOp
   request.discard();
   const thrown = new A2AError("METHOD_NOT_ALLOWED", "JSON-RPC is served with POST.", { headers: { allow: "POST" } });
   const error = failureOf(thrown, { client: request, logger, binding: "jsonrpc" });
-  return failed(methods.dialect(request).error, null, error);
+  return errorOutcome(methods.dialect(request).error, null, error);
 }
 
-async function answer(request: HttpRequest, methods: Methods, options: BindingOptions): Promise<HttpResponse> {
+async function answerRequest(request: HttpRequest, methods: Methods, options: BindingOptions): Promise<HttpResponse> {
   const { logger, versions } = options;
   const calls = new Calls(request, methods, options);
   try {
     checkBodyType(request, "CONTENT_TYPE_NOT_SUPPORTED");
   } catch (thrown) {
     request.discard();
-    return failed(calls.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
+    return errorOutcome(calls.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
   }
   try {
     const body = await readJson(request, options);
     if (body === "empty" || body === "malformed") {
-      return failed(calls.errorShape, null, new A2AError("PARSE_ERROR", "Invalid JSON payload"));
+      return errorOutcome(calls.errorShape, null, new A2AError("PARSE_ERROR", "Invalid JSON payload"));
     }
     const { json } = body;
     if (methods.needsOlder(json, request)) await versions.ready();
@@ -68,6 +68,6 @@ async function answer(request: HttpRequest, methods: Methods, options: BindingOp
       (Array.isArray(json) ? await answerBatch(json, request, calls, options) : await calls.alone(json)) ?? nothing
     );
   } catch (thrown) {
-    return failed(calls.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
+    return errorOutcome(calls.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
   }
 }

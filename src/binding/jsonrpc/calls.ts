@@ -18,15 +18,15 @@ import { weightOf } from "../../wire/marks.js";
 import { JSON_TYPE } from "../../wire/media-type.js";
 import { cachedText } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
-import { messageOf, messagesOf } from "../answer.js";
+import { streamAnswer, unaryAnswer } from "../answer.js";
 import type { BindingOptions } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
 import { checkTenant } from "../tenant-routes.js";
 import type { ErrorShape, Methods, RpcMethod } from "./methods.js";
-import { BINDING, errorResponse, failed, invalidRequest, type RpcResponse } from "./outcome.js";
+import { BINDING, errorOutcome, errorResponse, invalidRequest, type RpcResponse } from "./outcome.js";
 
 /** A member of a batch that has not run. */
-export interface Member {
+export interface BatchMember {
   readonly id: RequestId;
   /** True if the member changes nothing, so that it may be delayed or skipped. */
   readonly isRead: boolean;
@@ -68,14 +68,14 @@ export class Calls {
   }
 
   /** Returns the members of a batch. Undefined if one of them is a call of a version without batches. */
-  members(batch: readonly unknown[]): readonly Member[] | undefined {
+  members(batch: readonly unknown[]): readonly BatchMember[] | undefined {
     const all = batch.map((json) => this.#resolve(json));
     const fit = all.every((each) => !("method" in each) || each.method.dialect.hasNoBatches !== true);
     return fit ? all.map((each) => this.#member(each)) : undefined;
   }
 
   /** Returns a member of a batch. A batch has one answer, so none of its members can stream. */
-  #member(resolved: Resolved): Member {
+  #member(resolved: Resolved): BatchMember {
     if (!("method" in resolved)) return { id: null, isRead: false, run: async () => resolved.answer };
     const { request, method } = resolved;
     const id = request.id ?? null;
@@ -110,7 +110,7 @@ export class Calls {
     if (id === undefined) return { answer: undefined };
     // A client that speaks none of the supported versions gets the error in the native form, which lists them.
     const shape = unknown.reason === "VERSION_NOT_SUPPORTED" ? this.#methods.native.error : this.errorShape;
-    return { answer: failed(shape, id, unknown) };
+    return { answer: errorOutcome(shape, id, unknown) };
   }
 
   #mismatched(asked: string, { message: why }: A2AError): void {
@@ -132,13 +132,13 @@ export class Calls {
     try {
       const request = this.#read(method, params);
       hasCalled = true;
-      const answer = messageOf(await method.invoke({ method: method.desc, request, call }));
+      const answer = unaryAnswer(await method.invoke({ method: method.desc, request, call }));
       if (weightOf(answer) !== undefined) return this.#large(id, method, answer, call);
       const body = `${resultPrefix(id)}${method.write(answer)}}`;
       return { status: 200, type: JSON_TYPE, body, headers: call.answerHeaders };
     } catch (thrown) {
       const error = this.#failure(thrown, method, call);
-      const response = failed(method.error, id, error, call);
+      const response = errorOutcome(method.error, id, error, call);
       return hasCalled ? response : errorResponse(response, error, method.desc.name);
     }
   }
@@ -164,12 +164,12 @@ export class Calls {
     try {
       const request = this.#read(method, params);
       hasCalled = true;
-      const messages = messagesOf(await method.invoke({ method: method.desc, request, call }));
+      const messages = streamAnswer(await method.invoke({ method: method.desc, request, call }));
       const format = new ResultFormat(id, method, this.#place(method, call));
       return await eventsResponse(this.#request, { call, messages, format });
     } catch (thrown) {
       const error = this.#failure(thrown, method, call);
-      const failure = failed(method.error, id, error, call);
+      const failure = errorOutcome(method.error, id, error, call);
       const response = hasCalled ? failure : errorResponse(failure, error, method.desc.name);
       const asEvent = method.errsAsEvent === true || this.#options.streamErrorsAsEvents === true;
       return asEvent && response.status === 200 ? singleEvent(response) : response;

@@ -45,7 +45,7 @@ export class Methods {
     this.#versionOfMethod = versionsByMethod(others);
     this.#native = methodsIn(native.name, native.jsonRpc, invoke);
     const methodsOf = (name: string, version: LoadedVersion): VersionMethods => {
-      const { jsonRpc = nothing(native.jsonRpc) } = version;
+      const { jsonRpc = withoutMethods(native.jsonRpc) } = version;
       return { methods: methodsIn(name, jsonRpc, translated(version, invoke, versions.names)), dialect: jsonRpc };
     };
     this.#others = new OlderTable(
@@ -133,6 +133,6 @@ function methodsIn(version: string, dialect: JsonRpcDialect, invoke: Invoke): Re
 }
 
 /** The dialect of a version without JSON-RPC. */
-function nothing({ error }: JsonRpcDialect): JsonRpcDialect {
+function withoutMethods({ error }: JsonRpcDialect): JsonRpcDialect {
   return { methods: [], error };
 }

@@ -28,7 +28,7 @@ export const BINDING = "jsonrpc";
 /**
  * Returns the response object of a failed call, or of a request that never became a call, in the format of its version.
  */
-export function failed(shape: ErrorShape, id: RequestId, error: A2AError, call?: Call): RpcError {
+export function errorOutcome(shape: ErrorShape, id: RequestId, error: A2AError, call?: Call): RpcError {
   const { http } = error.row;
   const status = httpStatuses.has(http) ? http : 200;
   const [body, headers] = [shape(id, error), errorHeaders(error, call)];
@@ -44,7 +44,7 @@ export function errorResponse(response: RpcError, error: A2AError, method?: stri
 
 /** Returns the response object for an invalid request (specification 9.5: -32600). */
 export function invalidRequest(shape: ErrorShape, id: RequestId, why: string): RpcError {
-  return failed(shape, id, new A2AError("INVALID_REQUEST", `Request payload validation error: ${why}.`));
+  return errorOutcome(shape, id, new A2AError("INVALID_REQUEST", `Request payload validation error: ${why}.`));
 }
 
 /** Returns the response array of a batch. The HTTP status is that of its members if they agree. */

@@ -13,7 +13,7 @@ import { namesTag } from "../../wire/entity-tag.js";
 import { weightOf } from "../../wire/marks.js";
 import { cachedText } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
-import { messageOf, messagesOf } from "../answer.js";
+import { streamAnswer, unaryAnswer } from "../answer.js";
 import type { BindingOptions, HttpBinding } from "../binding.js";
 import { errorHeaders, failureOf } from "../failure.js";
 import { pathNotFound, type RestChoice, type RestMatch, type RestRoute, RouteTable } from "./routes.js";
@@ -43,7 +43,7 @@ export function createRestBinding(options: BindingOptions): RestBinding {
   const answer = (request: HttpRequest, chosen: RestChoice): Promise<HttpResponse> => {
     if ("refused" in chosen) return Promise.resolve(refuse(request, chosen.refused, chosen.dialect));
     const { route, values } = chosen;
-    return serve({ request, route, values, options });
+    return serveCall({ request, route, values, options });
   };
   const answerLater = async (request: HttpRequest, matched: RestMatch): Promise<HttpResponse> => {
     try {
@@ -71,18 +71,18 @@ interface Serving {
   readonly options: BindingOptions;
 }
 
-async function serve(serving: Serving): Promise<HttpResponse> {
+async function serveCall(serving: Serving): Promise<HttpResponse> {
   const { request, route } = serving;
   const call = callOf(request, BINDING, route.version);
   let hasCalled = false;
   try {
-    const message = route.hasBody ? messageIn(serving, await bodyOf(serving)) : withoutBody(serving);
+    const message = route.hasBody ? requestMessage(serving, await jsonBody(serving)) : withoutBody(serving);
     hasCalled = true;
     const answer = await route.invoke({ method: route.method, request: message, call });
-    if (!route.isStream) return whole(serving, messageOf(answer), call);
-    return await stream(serving, messagesOf(answer), call);
+    if (!route.isStream) return whole(serving, unaryAnswer(answer), call);
+    return await stream(serving, streamAnswer(answer), call);
   } catch (thrown) {
-    return failed(serving, thrown, call, hasCalled);
+    return failureResponse(serving, thrown, call, hasCalled);
   }
 }
 
@@ -102,14 +102,14 @@ function whole(serving: Serving, message: Message, call: Call): HttpResponse {
 function stream(serving: Serving, messages: AsyncIterable<Message>, call: Call): Promise<HttpResponse> {
   const { request, route } = serving;
   const data = (message: Message): string => cachedText(message, route.write, route.form);
-  const failure = (thrown: unknown): string => route.dialect.error(errorOf(serving, thrown, call));
+  const failure = (thrown: unknown): string => route.dialect.error(restFailure(serving, thrown, call));
   const format = { data, pieces: route.pieces, failure };
   return eventsResponse(request, { call, messages, format });
 }
 
-function failed(serving: Serving, thrown: unknown, call: Call, hasCalled: boolean): HttpResponse {
+function failureResponse(serving: Serving, thrown: unknown, call: Call, hasCalled: boolean): HttpResponse {
   const { request, route, options } = serving;
-  const known = errorOf(serving, thrown, call);
+  const known = restFailure(serving, thrown, call);
   const error = explained(request, known, options);
   // The service has already logged the calls that it rejects for their version.
   if (error !== known && error.reason !== "VERSION_NOT_SUPPORTED") mismatched(request, error, options);
@@ -117,7 +117,7 @@ function failed(serving: Serving, thrown: unknown, call: Call, hasCalled: boolea
   return hasCalled ? response : { ...response, rejections: rejectionsOf(error, route.method.name) };
 }
 
-function errorOf({ request, route, options }: Serving, thrown: unknown, call: Call): A2AError {
+function restFailure({ request, route, options }: Serving, thrown: unknown, call: Call): A2AError {
   const { logger } = options;
   return failureOf(thrown, { client: request, logger, binding: BINDING, method: route.method.name, call });
 }
@@ -149,7 +149,7 @@ function rejectionsOf(error: A2AError, method?: string): readonly Rejection[] {
 function large(serving: Serving, message: Message, call: Call): PiecesBody {
   const { route } = serving;
   const pieces = route.pieces(message);
-  const failed = (thrown: unknown): void => void errorOf(serving, thrown, call);
+  const failed = (thrown: unknown): void => void restFailure(serving, thrown, call);
   return new PiecesBody({ pieces, written: call.written, failed });
 }
 
@@ -158,7 +158,7 @@ function withoutBody({ request, route, values }: Serving): Message {
 }
 
 /** @throws A2AError like `readJson()`, and for a media type other than JSON */
-function bodyOf({ request, options }: Serving): Promise<JsonBody> {
+function jsonBody({ request, options }: Serving): Promise<JsonBody> {
   try {
     // The media type of an empty body matters only for requests of browsers, whose cross-origin protection depends on
     // it.
@@ -171,7 +171,7 @@ function bodyOf({ request, options }: Serving): Promise<JsonBody> {
   return readJson(request, options);
 }
 
-function messageIn({ request, route, values }: Serving, body: JsonBody): Message {
+function requestMessage({ request, route, values }: Serving, body: JsonBody): Message {
   if (body === "malformed") {
     const error = invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
     throw route.dialect.malformed === undefined ? error : new A2AError(route.dialect.malformed, error.message);

@@ -6,7 +6,7 @@ import { decrement, increment } from "../../core/maps.js";
 import { sourceOf } from "../../core/net.js";
 import type { Trust } from "../forwarded.js";
 import { slowReader } from "../response.js";
-import { addressOf } from "./peer.js";
+import { socketAddress } from "./peer.js";
 
 interface ConnectionsOptions {
   readonly limits: Pick<Limits, "maxConnections" | "maxConnectionsPerAddress" | "sendTimeoutMs">;
@@ -47,7 +47,7 @@ export class Connections {
   admit(socket: Socket): boolean {
     // An error without a listener would end the process. The handlers of the connection add their own listeners.
     socket.on("error", ignore);
-    const peer = addressOf(socket);
+    const peer = socketAddress(socket);
     const address = sourceOf(peer);
     const limit = this.#limitFor(address, peer);
     if (limit !== undefined) {

@@ -44,7 +44,7 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
     const { response } = this;
     const open: Open = response;
     open[exchangeKey] = this;
-    response.on("close", closed);
+    response.on("close", onConnectionClose);
     // A response that waits for an earlier one on its connection has no socket yet, so it misses the socket's "close".
     if (response instanceof ServerResponse && response.socket === null) waitBehind(this.#request.socket, this);
     // A broken connection emits "close" as well, and an error without a listener would end the process.
@@ -108,10 +108,10 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
   readBody(size: BodySize, arrivals: Arrivals): Promise<Buffer> {
     const collector = new BodyCollector(this, size, arrivals);
     const bytes = collector.bytes();
-    const request: Read = this.#request;
+    const request: CollectedRequest = this.#request;
     request[collectorKey] = collector;
     // The listeners remain after the body: removing them would cost more than the rest of this function.
-    request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
+    request.on("data", onRequestData).on("end", onEnd).on("close", onRequestClose).on("error", onRequestClose);
     if (request.destroyed) collector.close();
     else collector.begin();
     return bytes;
@@ -259,19 +259,19 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
 /** Property of a request with its body collector, so that listeners find it without a closure. */
 const collectorKey: unique symbol = Symbol("collector");
 
-type Read = NodeServerRequest & { [collectorKey]?: BodyCollector | undefined };
+type CollectedRequest = NodeServerRequest & { [collectorKey]?: BodyCollector | undefined };
 
-function onData(this: Read, chunk: Buffer): void {
+function onRequestData(this: CollectedRequest, chunk: Buffer): void {
   this[collectorKey]?.take(chunk);
 }
 
-function onEnd(this: Read): void {
+function onEnd(this: CollectedRequest): void {
   this[collectorKey]?.end();
   // An answer may stream for days, and the collector is not needed after the request.
   this[collectorKey] = undefined;
 }
 
-function onClose(this: Read): void {
+function onRequestClose(this: CollectedRequest): void {
   this[collectorKey]?.close();
 }
 
@@ -280,7 +280,7 @@ const exchangeKey: unique symbol = Symbol("exchange");
 
 type Open = NodeServerResponse & { [exchangeKey]?: NodeExchange };
 
-function closed(this: Open): void {
+function onConnectionClose(this: Open): void {
   this[exchangeKey]?.closed();
 }
 
@@ -352,7 +352,7 @@ function writeHead(response: NodeServerResponse, status: number, head: string[])
  */
 function endWith(response: NodeServerResponse, body: string | Uint8Array): void {
   const { socket } = response;
-  if (typeof body !== "string" || body === "" || socket === null || !isPlain(response)) {
+  if (typeof body !== "string" || body === "" || socket === null || !isUnwrapped(response)) {
     response.end(body);
     return;
   }
@@ -363,7 +363,7 @@ function endWith(response: NodeServerResponse, body: string | Uint8Array): void 
 }
 
 /** True for a response of node:http whose methods no middleware has replaced. */
-function isPlain(response: NodeServerResponse): response is ServerResponse {
+function isUnwrapped(response: NodeServerResponse): response is ServerResponse {
   return response instanceof ServerResponse && !Object.hasOwn(response, "write") && !Object.hasOwn(response, "end");
 }
 

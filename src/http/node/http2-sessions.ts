@@ -98,7 +98,7 @@ function announce(session: http2.ServerHttp2Session): void {
  * Ends a session and its connection. `destroy()` alone waits until pending bytes have been sent, possibly without end if
  * the other side does not read. Until then the session is destroyed but not closed, and its methods throw.
  */
-function end(session: http2.ServerHttp2Session, socket: Socket): void {
+function destroySession(session: http2.ServerHttp2Session, socket: Socket): void {
   session.destroy();
   socket.destroy();
 }
@@ -114,7 +114,7 @@ function closeWhenIdle(session: http2.ServerHttp2Session, socket: Socket, { open
     if (open.size > 0 || cutOff !== undefined) return;
     session.close();
     // A stream whose headers never end is not reported to us, but Node waits for it.
-    cutOff = setTimeout(() => open.size === 0 && end(session, socket), CLOSE_MS);
+    cutOff = setTimeout(() => open.size === 0 && destroySession(session, socket), CLOSE_MS);
   }, idleTimeoutMs);
   open.onNone = () => idle.refresh();
   socket.once("close", () => {
@@ -132,7 +132,7 @@ function closeWhenGone(session: http2.ServerHttp2Session, socket: Socket, { requ
   };
   const ask = setInterval(() => {
     if (pongTimer !== undefined) return;
-    pongTimer = setTimeout(() => end(session, socket), requestTimeoutMs);
+    pongTimer = setTimeout(() => destroySession(session, socket), requestTimeoutMs);
     // Node.js throws for a destroyed session, and an exception in a timer ends the process.
     if (!session.destroyed) session.ping(answered);
   }, keepAlive.intervalMs);

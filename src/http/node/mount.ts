@@ -32,7 +32,7 @@ export function mountOf(request: NodeServerRequest): Mount {
   const pieces = baseUrl.split("/");
   const at = pieces.length - matched.length + (hasSlash ? 1 : 0);
   const rest = [...pieces.slice(at), ...(hasSlash ? [""] : [])];
-  if (at < 1 || !rest.every((piece, i) => decoded(piece) === matched[i])) return { path: baseUrl, url };
+  if (at < 1 || !rest.every((piece, i) => percentDecoded(piece) === matched[i])) return { path: baseUrl, url };
   return { path: pieces.slice(0, at).join("/"), url: `/${rest.join("/")}${query}` };
 }
 
@@ -43,7 +43,7 @@ function wildcardOf(params: Mounted["params"]): readonly unknown[] | undefined {
   return lists.length === 1 ? lists[0] : undefined;
 }
 
-function decoded(piece: string): string {
+function percentDecoded(piece: string): string {
   try {
     return decodeURIComponent(piece);
   } catch {

@@ -57,7 +57,7 @@ export function refuseInTurn(server: Server, { open, refused }: ParseErrorsOptio
     held.add(socket);
     socket.pause();
     const broken = before.find(({ req }) => !req.complete);
-    afterAll(whole, () => refuse(socket, { status, isSilent: code === BEHIND_CLOSE || broken?.headersSent === true }));
+    afterAll(whole, () => reject(socket, { status, isSilent: code === BEHIND_CLOSE || broken?.headersSent === true }));
     return true;
   } as typeof emit;
 }
@@ -74,7 +74,7 @@ function afterAll(answers: readonly ServerResponse[], done: () => void): void {
 }
 
 /** Ends a connection with the answer that Node.js would have sent. */
-function refuse(socket: Socket, { status, isSilent }: { readonly status: number; readonly isSilent: boolean }): void {
+function reject(socket: Socket, { status, isSilent }: { readonly status: number; readonly isSilent: boolean }): void {
   if (socket.writable && !isSilent) {
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`);
   }

@@ -22,7 +22,7 @@ export function markLocal(socket: Socket & { [peerKey]?: Peer }): void {
 }
 
 /** Returns the address of a connection, or an empty text if it has ended. */
-export function addressOf(socket: Socket & { [peerKey]?: Peer }): string {
+export function socketAddress(socket: Socket & { [peerKey]?: Peer }): string {
   return socket[peerKey]?.address ?? socket.remoteAddress ?? "";
 }
 

@@ -14,10 +14,10 @@ export async function removeStaleSocket(path: string): Promise<void> {
   if (await isAlive(path)) throw new Error(`another process listens on ${path}`);
   const now = lstatSync(path, { throwIfNoEntry: false });
   // Another process that starts at the same time may have replaced it.
-  if (now !== undefined && isSame(before, now)) unlinkSync(path);
+  if (now !== undefined && isSameFile(before, now)) unlinkSync(path);
 }
 
-function isSame(one: Stats, other: Stats): boolean {
+function isSameFile(one: Stats, other: Stats): boolean {
   return one.ino === other.ino && one.ctimeMs === other.ctimeMs;
 }
 

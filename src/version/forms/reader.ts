@@ -45,7 +45,7 @@ export function formReader(desc: DescMessage, type: TypeForm, tools: Tools): Rea
 
 function objectReader(desc: DescMessage, form: ObjectForm, tools: Tools): Read {
   const blank = tools.blank(desc);
-  const members = membersOf({ desc, forms: form.members, settle: form.settle }, tools);
+  const members = memberReaders({ desc, forms: form.members, settle: form.settle }, tools);
   const { prepare } = form;
   return (given, at) => {
     const json = prepare === undefined ? given : prepare(given);
@@ -69,7 +69,7 @@ function variantsReader(desc: DescMessage, form: VariantsForm, tools: Tools): Re
   const blank = tools.blank(desc);
   const variants = new Map<unknown, Members>();
   for (const [word, { members, settle }] of Object.entries(form.variants)) {
-    variants.set(word, membersOf({ desc, forms: members, settle }, tools));
+    variants.set(word, memberReaders({ desc, forms: members, settle }, tools));
   }
   const { expectation = `must be one of ${Object.keys(form.variants).join(", ")}` } = form;
   return (json, at) => {
@@ -109,7 +109,7 @@ function bareReader(desc: DescMessage, { bare, caseOf, expectation }: BareForm, 
   };
 }
 
-function membersOf({ desc, forms, settle }: Scope, tools: Tools): Members {
+function memberReaders({ desc, forms, settle }: Scope, tools: Tools): Members {
   const byName = new Map<string, PutMember>();
   const checks: Settle[] = [];
   for (const each of forms) {
@@ -119,7 +119,7 @@ function membersOf({ desc, forms, settle }: Scope, tools: Tools): Members {
       addFlat(desc, form, { tools, byName, checks });
       continue;
     }
-    const { names, put } = named(desc, form, forms, tools);
+    const { names, put } = namedMember(desc, form, forms, tools);
     if (put === undefined) continue;
     addNames(byName, names, put, tools);
     if ("isRequired" in form && form.isRequired === true) checks.push(requiredCheck(names, isChoice(desc, form)));
@@ -128,20 +128,20 @@ function membersOf({ desc, forms, settle }: Scope, tools: Tools): Members {
   return { byName, checks };
 }
 
-interface Named {
+interface NamedMember {
   readonly names: readonly string[];
   /** Creates the reader of the member under one of its names. */
   readonly put?: ((name: string) => PutMember) | undefined;
 }
 
-function named(
+function namedMember(
   desc: DescMessage,
   form: FieldForm | GroupForm | ComputedForm,
   siblings: readonly MemberForm[],
   tools: Tools,
-): Named {
+): NamedMember {
   if ("group" in form) {
-    const members = membersOf({ desc, forms: form.members, settle: form.settle }, tools);
+    const members = memberReaders({ desc, forms: form.members, settle: form.settle }, tools);
     return { names: [form.group, ...(form.also ?? [])], put: (name) => groupMember(name, members) };
   }
   if ("name" in form && !("field" in form)) {
@@ -153,7 +153,7 @@ function named(
   const read = valueReader(field, form as FieldForm, tools);
   const choices = choicesOf(desc, field, siblings);
   const inside = (form as FieldForm).inside;
-  const within = inside && membersOf({ desc, forms: inside, settle: undefined }, tools);
+  const within = inside && memberReaders({ desc, forms: inside, settle: undefined }, tools);
   return {
     names: [name, ...also],
     put: (as) => {
@@ -256,7 +256,7 @@ function addFlat(
   const field = fieldOf(desc, flat);
   const nested = defined(field.message);
   const blank = to.tools.blank(nested);
-  const inner = membersOf({ desc: nested, forms: members, settle: undefined }, to.tools);
+  const inner = memberReaders({ desc: nested, forms: members, settle: undefined }, to.tools);
   for (const [name, put] of inner.byName) {
     to.byName.set(name, (message, json, at, object) => {
       if (json === null) return;

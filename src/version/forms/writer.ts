@@ -2,7 +2,7 @@ import type { DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { defined, membersOf } from "../../core/members.js";
 import { hasImplicitPresence, isAlwaysWritten, zeroTest } from "../../wire/field-rules.js";
 import type { Fields, FormWriter, JsonLayout, JsonMember, Member, Write, WriterTools } from "../../wire/json-form.js";
-import { keyOf } from "../../wire/json-leaf-writer.js";
+import { memberPrefix } from "../../wire/json-leaf-writer.js";
 import { unwritable } from "../../wire/json-text.js";
 import type {
   BareForm,
@@ -32,7 +32,7 @@ function objectWriter(desc: DescMessage, { members: forms }: ObjectForm, tools: 
 
 function layoutOf(desc: DescMessage, forms: readonly MemberForm[], tools: WriterTools, start = "{") {
   const [open, rest] = beginning(start, forms);
-  return { open, members: rest.map((form) => memberOf(desc, form, tools)) };
+  return { open, members: rest.map((form) => jsonMember(desc, form, tools)) };
 }
 
 /** Joins leading constants to the beginning of the object. */
@@ -103,7 +103,7 @@ function bareOneof(desc: DescMessage, { fields, localName }: DescOneof, tools: W
   };
 }
 
-function memberOf(desc: DescMessage, form: MemberForm, tools: WriterTools): JsonMember {
+function jsonMember(desc: DescMessage, form: MemberForm, tools: WriterTools): JsonMember {
   if (typeof form === "string") return fieldMember(desc, { field: form }, tools);
   if ("field" in form) return fieldMember(desc, form, tools);
   if ("group" in form) return groupMember(desc, form, tools);
@@ -113,9 +113,9 @@ function memberOf(desc: DescMessage, form: MemberForm, tools: WriterTools): Json
 
 function fieldMember(desc: DescMessage, form: FieldForm, tools: WriterTools): JsonMember {
   const of = fieldOf(desc, form.field);
-  const { first, later } = keyOf(form.name ?? of.jsonName);
+  const { first, later } = memberPrefix(form.name ?? of.jsonName);
   const isWhole = form.write !== undefined || form.as !== undefined;
-  const inside = form.inside?.map((each) => memberOf(desc, each, tools));
+  const inside = form.inside?.map((each) => jsonMember(desc, each, tools));
   const text = fieldJson(of, form, tools);
   const write: Member = (message, out) => {
     const value = text(message);
@@ -176,8 +176,8 @@ function getterOf({ localName, oneof }: DescField): (message: Readonly<Fields>) 
 }
 
 function groupMember(desc: DescMessage, form: GroupForm, tools: WriterTools): JsonMember {
-  const { first, later } = keyOf(form.group);
-  const members = form.members.map((each) => memberOf(desc, each, tools));
+  const { first, later } = memberPrefix(form.group);
+  const members = form.members.map((each) => jsonMember(desc, each, tools));
   const write: Member = (message, out) => {
     let inner = "{";
     for (const member of members) inner = member.write(message, inner);
@@ -188,7 +188,7 @@ function groupMember(desc: DescMessage, form: GroupForm, tools: WriterTools): Js
 
 function flatMember(desc: DescMessage, { flat, members: forms }: FlatForm, tools: WriterTools): Member {
   const field = fieldOf(desc, flat);
-  const members = forms.map((each) => memberOf(defined(field.message), each, tools).write);
+  const members = forms.map((each) => jsonMember(defined(field.message), each, tools).write);
   return (message, out) => {
     const nested = message[field.localName];
     if (nested === undefined) return out;
@@ -199,13 +199,13 @@ function flatMember(desc: DescMessage, { flat, members: forms }: FlatForm, tools
 }
 
 function constantMember({ constant, value }: ConstantForm): Member {
-  const { first, later } = keyOf(constant);
+  const { first, later } = memberPrefix(constant);
   const text = JSON.stringify(value);
   return (_message, out) => out + (out === "{" ? first : later) + text;
 }
 
 function computedMember({ name, write }: ComputedForm): Member {
-  const { first, later } = keyOf(name);
+  const { first, later } = memberPrefix(name);
   if (write === undefined) return (_message, out) => out;
   return (message, out) => {
     const text = write(message);

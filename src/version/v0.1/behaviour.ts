@@ -39,7 +39,7 @@ const MOST_CONFIGS = 100;
 type MethodAnswer = Awaited<ReturnType<MethodHandler>>;
 
 /** Differences of 0.1 from 1.0 in behaviour; `json-form.ts` has already converted the messages. */
-export function translate(service: MethodHandler): MethodHandler {
+export function behaveAsV01(service: MethodHandler): MethodHandler {
   return (asked) => {
     asked.call.namesTasks = true;
     return (answers[asked.method.name] ?? passed)(asked, service);
@@ -51,7 +51,7 @@ type Way = (asked: MethodInvocation, service: MethodHandler) => Promise<MethodAn
 const passed: Way = (asked, service) => service(asked);
 
 const answers: Readonly<Record<string, Way>> = {
-  SendMessage: send,
+  SendMessage: sendNamed,
   SendStreamingMessage: sendSubscribe,
   GetTask: async (asked, service) => shownTask(expectMessage(TaskSchema, await service(asked))),
   CancelTask: async (asked, service) => withoutHistory(shownTask(expectMessage(TaskSchema, await service(asked)))),
@@ -60,7 +60,7 @@ const answers: Readonly<Record<string, Way>> = {
   GetTaskPushNotificationConfig: getConfig,
 };
 
-async function send(asked: MethodInvocation, service: MethodHandler): Promise<Message> {
+async function sendNamed(asked: MethodInvocation, service: MethodHandler): Promise<Message> {
   const { call } = asked;
   const request = namedSend(asked);
   const { message, configuration } = request;

@@ -36,12 +36,12 @@ interface Begun {
 }
 
 /** A method of 0.1 for a method of the service. */
-interface Row {
+interface OlderCall {
   readonly name: string;
   readonly begin: (request: never) => Begun;
 }
 
-const rows: Readonly<Record<string, Row>> = {
+const rows: Readonly<Record<string, OlderCall>> = {
   sendMessage: {
     name: "tasks/send",
     begin: (request: SendMessageRequest) => {
@@ -142,7 +142,7 @@ function sent(request: SendMessageRequest): { params: string; place: TaskIds } {
   return { params, place };
 }
 
-function methodOf(desc: DescMethod): OlderMethod | undefined {
+function olderMethod(desc: DescMethod): OlderMethod | undefined {
   const row = rows[desc.localName];
   if (row === undefined) return undefined;
   const read = answerReader(desc.output);
@@ -170,4 +170,4 @@ const reasons: ReadonlyMap<unknown, Reason> = new Map<unknown, Reason>([
 ]);
 
 /** The calls of A2A 0.1. */
-export const calls: OlderCalls = { jsonRpc: methodOf, hasTasklessStreams: true, reasons };
+export const calls: OlderCalls = { jsonRpc: olderMethod, hasTasklessStreams: true, reasons };

@@ -56,21 +56,22 @@ const settleMessage: Settle = (fields, _json, at) => {
 /** Artifacts without an index are numbered in their order. */
 const settleTask: Settle = (fields) => {
   const { artifacts } = expectMessage(TaskSchema, fields);
-  for (const [i, artifact] of artifacts.entries()) if (artifact.artifactId === "") artifact.artifactId = idOf(i);
+  for (const [i, artifact] of artifacts.entries())
+    if (artifact.artifactId === "") artifact.artifactId = artifactIdAt(i);
 };
 
 const settleArtifactEvent: Settle = (fields) => {
   const { artifact } = expectMessage(TaskArtifactUpdateEventSchema, fields);
-  if (artifact?.artifactId === "") artifact.artifactId = idOf(0);
+  if (artifact?.artifactId === "") artifact.artifactId = artifactIdAt(0);
 };
 
 /** Returns the id of an artifact that its server only numbers. */
-function idOf(index: number): string {
+function artifactIdAt(index: number): string {
   return String(index);
 }
 
 function readIndex(json: unknown, at: Violations): string | undefined {
-  return typeof json === "number" && Number.isSafeInteger(json) ? idOf(json) : at.add("must be a whole number");
+  return typeof json === "number" && Number.isSafeInteger(json) ? artifactIdAt(json) : at.add("must be a whole number");
 }
 
 /** The ids of task and session, and the options, are in the params next to the message. */
@@ -186,8 +187,8 @@ const types: FormTables["types"] = {
   },
   "lf.a2a.v1.SendMessageRequest": {
     members: [
-      { name: "id", write: (request: Fields) => quote(messageOf(request)?.taskId ?? "") },
-      { name: "sessionId", write: (request: Fields) => textOrNothing(messageOf(request)?.contextId) },
+      { name: "id", write: (request: Fields) => quote(requestMessage(request)?.taskId ?? "") },
+      { name: "sessionId", write: (request: Fields) => textOrNothing(requestMessage(request)?.contextId) },
       { field: "message", isRequired: true },
       {
         flat: "configuration",
@@ -214,7 +215,7 @@ const types: FormTables["types"] = {
   },
 };
 
-function messageOf(request: Fields): Message | undefined {
+function requestMessage(request: Fields): Message | undefined {
   return request.message as Message | undefined;
 }
 

@@ -17,10 +17,10 @@ export function taskFromV01(task: Json, place: TaskIds): Json {
   return {
     id: at.taskId,
     contextId,
-    history: listOf(task.history).map((message) => messageFromV01(message, names)),
+    history: objectsIn(task.history).map((message) => messageFromV01(message, names)),
     status: statusFromV01(task.status, at),
     artifacts: artifactsFromV01(task.artifacts),
-    ...metadataOf(task),
+    ...withMetadata(task),
   };
 }
 
@@ -34,7 +34,7 @@ export function eventFromV01(event: Json, place: TaskIds, isFirst: boolean): Jso
   // Some servers send the task nevertheless.
   const isTask = [event.sessionId, event.artifacts, event.history].some(isSet);
   if (isTask || isFirst) return { task: taskFromV01({ ...event, id: place.taskId }, place) };
-  return { statusUpdate: { ...place, status: statusFromV01(event.status, place), ...metadataOf(event) } };
+  return { statusUpdate: { ...place, status: statusFromV01(event.status, place), ...withMetadata(event) } };
 }
 
 function artifactEvent(event: Json, place: TaskIds): Json {
@@ -44,7 +44,7 @@ function artifactEvent(event: Json, place: TaskIds): Json {
     artifact: artifactFromV01(artifact, indexOf(artifact) ?? 0),
     append: artifact.append === true,
     lastChunk: artifact.lastChunk === true,
-    ...metadataOf(event),
+    ...withMetadata(event),
   };
 }
 
@@ -53,7 +53,7 @@ function artifactEvent(event: Json, place: TaskIds): Json {
  * replaces it.
  */
 function artifactsFromV01(artifacts: unknown): Json[] {
-  const list = listOf(artifacts);
+  const list = objectsIn(artifacts);
   const indexes = list.map(indexOf);
   const isNumbered = new Set(indexes).size === list.length && !indexes.includes(undefined);
   return list.map((artifact, i) => artifactFromV01(artifact, isNumbered ? (indexes[i] ?? i) : i));
@@ -67,8 +67,8 @@ function artifactFromV01(artifact: Json, index: number): Json {
     artifactId: `artifact-${index}`,
     ...(isSet(name) && { name }),
     ...(isSet(description) && { description }),
-    parts: listOf(artifact.parts).map(partFromV01),
-    ...metadataOf(artifact),
+    parts: objectsIn(artifact.parts).map(partFromV01),
+    ...withMetadata(artifact),
   };
 }
 
@@ -96,9 +96,9 @@ function timeFromV01(timestamp: unknown): string | undefined {
 function messageFromV01(message: Json, names: MessageNames): Json {
   // Early examples omit the role, and only agents answer.
   const isUser = message.role === "user";
-  const parts = listOf(message.parts ?? message.data).map(partFromV01);
+  const parts = objectsIn(message.parts ?? message.data).map(partFromV01);
   const role = isUser ? "ROLE_USER" : "ROLE_AGENT";
-  return { messageId: names.next(role, parts), ...names.place, role, parts, ...metadataOf(message) };
+  return { messageId: names.next(role, parts), ...names.place, role, parts, ...withMetadata(message) };
 }
 
 /**
@@ -136,7 +136,7 @@ function hashOf(text: string): string {
 
 function partFromV01(part: Json): Json {
   const { type = part.kind, text, file, data } = part;
-  const metadata = metadataOf(part);
+  const metadata = withMetadata(part);
   if (type === "file" || (type === undefined && isJsonObject(file))) return { ...fileFromV01(file), ...metadata };
   if (type === "data" || (type === undefined && isSet(data))) return dataFromV01(data, metadata);
   return { text: typeof text === "string" ? text : "", ...metadata };
@@ -177,7 +177,7 @@ export function pushFromV01(result: Json, taskId: string): Json | undefined {
   };
 }
 
-const listOf = (given: unknown): Json[] => (Array.isArray(given) ? given.filter(isJsonObject) : []);
+const objectsIn = (given: unknown): Json[] => (Array.isArray(given) ? given.filter(isJsonObject) : []);
 
-const metadataOf = ({ metadata }: Json): { metadata?: Json } =>
+const withMetadata = ({ metadata }: Json): { metadata?: Json } =>
   isJsonObject(metadata) && Object.keys(metadata).length > 0 ? { metadata } : {};

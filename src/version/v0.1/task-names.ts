@@ -53,7 +53,7 @@ export class ClientTaskNames implements TaskNames {
       const newest = life < 0 ? undefined : namedTaskId(scope, name, life);
       if (newest !== undefined) {
         const sent = await followUp(newest).catch(async (error: unknown) => {
-          if (life >= this.#maxReopens || !isRejection(error) || (await lookup(newest)) !== "over") throw error;
+          if (life >= this.#maxReopens || !isFinishedRefusal(error) || (await lookup(newest)) !== "over") throw error;
           return "over" as const;
         });
         if (sent === undefined) continue;
@@ -96,6 +96,6 @@ export class ClientTaskNames implements TaskNames {
 }
 
 /** True if a message was, or may have been, rejected because its task is finished. */
-function isRejection(error: unknown): boolean {
+function isFinishedRefusal(error: unknown): boolean {
   return error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
 }

@@ -3,7 +3,7 @@ import { codes, errorObject } from "../v0.3/errors.js";
 import { jsonRpcOf, writeCardAs } from "../v0.3/jsonrpc.js";
 import { push } from "../v0.3/push.js";
 import { cardEndpoint, rest } from "../v0.3/rest.js";
-import { translate } from "../v0.3/shared-methods.js";
+import { behaveAsV03 } from "../v0.3/shared-methods.js";
 import type { LoadedVersion } from "../version.js";
 import { cardToV02 } from "./card.js";
 import { EXTENDED_CARD_PATH, methods } from "./names.js";
@@ -19,6 +19,6 @@ export const loaded: LoadedVersion = {
     endpoints: [cardEndpoint(EXTENDED_CARD_PATH, (card: AgentCard) => writeCardAs(card, cardToV02))],
     error: (error) => JSON.stringify(errorObject(error, fewer)),
   },
-  translate,
+  translate: behaveAsV03,
   push,
 };

@@ -19,11 +19,11 @@ export function isInSchema(message: Message): boolean {
 export function inAskedDialect(translate: Translate): Translate {
   return (service, supported) => {
     const serve = translate(service, supported);
-    return (asked) => (isInSchema(asked.request) ? answered(serve, asked) : serve(asked));
+    return (asked) => (isInSchema(asked.request) ? markedAnswer(serve, asked) : serve(asked));
   };
 }
 
-async function answered(serve: MethodHandler, asked: MethodInvocation): Promise<Message | AsyncIterable<Message>> {
+async function markedAnswer(serve: MethodHandler, asked: MethodInvocation): Promise<Message | AsyncIterable<Message>> {
   const answer = await serve(asked);
   return mapAnswer(answer, marked);
 }

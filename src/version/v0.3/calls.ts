@@ -35,7 +35,7 @@ export function rpcMethod(desc: DescMethod): OlderMethod | undefined {
 }
 
 /** The path of a method. */
-interface Route {
+interface MethodPath {
   readonly verbs: readonly string[];
   readonly place: (request: never) => string;
   readonly hasBody?: boolean;
@@ -56,7 +56,7 @@ const onePushPlace = (request: GetTaskPushNotificationConfigRequest): string =>
   `${pushPlace(request)}/${segment(request.id)}`;
 
 /** The routes of HTTP+JSON (specification of 0.3, section 3.5.3). */
-const routes: Readonly<Record<string, Route>> = {
+const routes: Readonly<Record<string, MethodPath>> = {
   sendMessage: { verbs: ["POST"], place: () => "/v1/message:send", hasBody: true },
   sendStreamingMessage: { verbs: ["POST"], place: () => "/v1/message:stream", hasBody: true },
   getTask: {
@@ -83,7 +83,7 @@ function restMethod(desc: DescMethod): OlderMethod | undefined {
  * Creates a method. Servers of 0.3 decode bodies strictly as ProtoJSON of its contract; answers are read in either
  * dialect.
  */
-function methodBy(desc: DescMethod, route: Route): OlderMethod {
+function methodBy(desc: DescMethod, route: MethodPath): OlderMethod {
   const { verbs, place, hasBody = false, isInner = false } = route;
   const [verb = "GET", ...others] = verbs;
   const write = isInner ? jsonWriter(desc.input, restForm) : bodyWriter(desc);

@@ -55,13 +55,13 @@ export function requirementsFromV03(security: unknown): unknown {
 
 /** Converts a scheme of 1.0 to 0.3. Undefined if 0.3 cannot express it, because it lacks the device flow. */
 export function schemeToV03(scheme: unknown): CardJson | undefined {
-  const found = kindOf(scheme);
+  const found = typedScheme(scheme);
   if (found === undefined) return undefined;
   const { type, value } = found;
   switch (type) {
     case "apiKey": {
       const { location, ...rest } = value;
-      return { type, ...rest, in: placeOf(location) };
+      return { type, ...rest, in: keyLocation(location) };
     }
     case "oauth2": {
       const allowed = isJsonObject(value.flows) ? mapValues(copied(value.flows, flows), flowToV03) : {};
@@ -77,14 +77,14 @@ export function schemeToV03(scheme: unknown): CardJson | undefined {
  * some readers of 1.0 use the older form if it has a `type`.
  */
 export function schemeInBoth(scheme: unknown): unknown {
-  const found = kindOf(scheme);
+  const found = typedScheme(scheme);
   if (found === undefined) return scheme;
   const { type, value } = found;
   const { location, ...rest } = value;
-  return { type, ...rest, ...(type === "apiKey" && { in: placeOf(location) }), ...(scheme as CardJson) };
+  return { type, ...rest, ...(type === "apiKey" && { in: keyLocation(location) }), ...(scheme as CardJson) };
 }
 
-function kindOf(scheme: unknown): { readonly type: string; readonly value: CardJson } | undefined {
+function typedScheme(scheme: unknown): { readonly type: string; readonly value: CardJson } | undefined {
   if (!isJsonObject(scheme)) return undefined;
   for (const [member, type] of kinds) {
     const value = scheme[member];
@@ -93,7 +93,8 @@ function kindOf(scheme: unknown): { readonly type: string; readonly value: CardJ
   return undefined;
 }
 
-const placeOf = (location: unknown): unknown => (location === "query" || location === "cookie" ? location : "header");
+const keyLocation = (location: unknown): unknown =>
+  location === "query" || location === "cookie" ? location : "header";
 
 function flowToV03(flow: unknown): unknown {
   if (!isJsonObject(flow)) return flow;

@@ -44,7 +44,7 @@ function libraryOf(call: Call): "python" | "go" | undefined {
 function readFiles({ message }: Partial<SendMessageRequest>): boolean {
   let hadText = false;
   for (const part of message?.parts ?? []) {
-    const bytes = part.content.case === "raw" ? decoded(part.content.value) : undefined;
+    const bytes = part.content.case === "raw" ? base64Decoded(part.content.value) : undefined;
     if (bytes === undefined) continue;
     part.content = { case: "raw", value: bytes };
     hadText = true;
@@ -55,7 +55,7 @@ function readFiles({ message }: Partial<SendMessageRequest>): boolean {
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** Decodes bytes that are padded base64; undefined for all others. */
-function decoded(bytes: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+function base64Decoded(bytes: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   if (bytes.length === 0 || bytes.length % 4 !== 0) return undefined;
   const text = new TextDecoder("latin1").decode(bytes);
   if (!base64.test(text)) return undefined;
@@ -65,13 +65,13 @@ function decoded(bytes: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
 
 /** Returns the answer with its files as text. It is a copy if it has files, because others read the same message. */
 function withText<M extends AnyMessage>(answer: M): M {
-  return (shown(answer as unknown as Shown) ?? answer) as unknown as M;
+  return (withTextFiles(answer as unknown as WithFiles) ?? answer) as unknown as M;
 }
 
-type Shown = Message | Task | Artifact | TaskStatus | (AnyMessage & Partial<Pick<StreamResponse, "payload">>);
+type WithFiles = Message | Task | Artifact | TaskStatus | (AnyMessage & Partial<Pick<StreamResponse, "payload">>);
 
 /** Returns a copy with files as text; undefined for a message without files. */
-function shown(message: Shown): Shown | undefined {
+function withTextFiles(message: WithFiles): WithFiles | undefined {
   const changes: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(message)) {
     const changed = name === "parts" ? each(value as Part[], partShown) : inner(name, value);
@@ -82,13 +82,13 @@ function shown(message: Shown): Shown | undefined {
 
 /** Returns a member whose messages have files as text; undefined for a member without files. */
 function inner(name: string, value: unknown): unknown {
-  if (name === "history" || name === "artifacts") return each(value as Shown[], shown);
+  if (name === "history" || name === "artifacts") return each(value as WithFiles[], withTextFiles);
   if ((name === "status" || name === "message" || name === "artifact") && value !== undefined) {
-    return shown(value as Shown);
+    return withTextFiles(value as WithFiles);
   }
   const payload = value as StreamResponse["payload"];
   if (name !== "payload" || payload.value === undefined) return undefined;
-  const changed = shown(payload.value as Shown);
+  const changed = withTextFiles(payload.value as WithFiles);
   return changed && { ...payload, value: changed };
 }
 

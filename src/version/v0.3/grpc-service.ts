@@ -25,7 +25,7 @@ const translations: ReadonlyMap<string, Translation> = new Map(
 );
 
 /** Converts calls to 1.0 and their responses back, with the behaviour of 0.3 in between. */
-function translate(service: MethodHandler): MethodHandler {
+function translateGrpc(service: MethodHandler): MethodHandler {
   const behaving = filesAsText(behave(service));
   return async ({ method, request, call }) => {
     const { native, up, down } = defined(translations.get(method.name));
@@ -45,7 +45,7 @@ const codes: ErrorCodes = {
   EXTENSION_SUPPORT_REQUIRED: StatusCode.UNIMPLEMENTED,
 };
 
-export const loadedService: LoadedService = { service: A2AService, translate, codes };
+export const loadedService: LoadedService = { service: A2AService, translate: translateGrpc, codes };
 
 /** Fields of 1.0 with their names in the JSON of the 0.3 contract, at the beginning of a path or inside it. */
 const renamed: readonly (readonly [RegExp, string])[] = [
@@ -54,7 +54,7 @@ const renamed: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** The field that replaces the ids of tasks and webhooks, by rpc: a resource name. */
-const nameOf = (method: string): readonly [field: string, form: string] | undefined => {
+const resourceField = (method: string): readonly [field: string, form: string] | undefined => {
   switch (method) {
     case "GetTask":
     case "CancelTask":
@@ -79,7 +79,7 @@ function explained(error: unknown, { name }: DescMethod): unknown {
 }
 
 function inWords({ field, description }: Violation, method: string): Violation {
-  const resource = nameOf(method);
+  const resource = resourceField(method);
   if (resource !== undefined && (field === "id" || field === "taskId")) {
     const [name, form] = resource;
     // A malformed name has no id.

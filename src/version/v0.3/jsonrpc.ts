@@ -21,14 +21,14 @@ import { inVersionOfTask } from "./shared-methods.js";
 /** Returns the dialect of 0.3 or 0.2 over JSON-RPC. */
 export function jsonRpcOf(methods: Readonly<Record<string, string>>, table: ErrorCodes = codes): JsonRpcDialect {
   return {
-    methods: Object.entries(methods).map(([name, rpc]) => methodOf(name, rpc)),
+    methods: Object.entries(methods).map(([name, rpc]) => jsonRpcMethod(name, rpc)),
     error: errorIn(table),
     isLenient: true,
     hasNoBatches: true,
   };
 }
 
-function methodOf(name: string, rpc: string): JsonRpcMethod {
+function jsonRpcMethod(name: string, rpc: string): JsonRpcMethod {
   const desc = A2AService.methods.find((method) => method.name === rpc) as DescMethod;
   const isStream = desc.methodKind === "server_streaming";
   const shape = { name, desc, isStream, isRead: isSideEffectFree(desc) };

@@ -6,13 +6,13 @@ import { jsonRpcOf } from "./jsonrpc.js";
 import { methods } from "./names.js";
 import { push } from "./push.js";
 import { rest } from "./rest.js";
-import { translate } from "./shared-methods.js";
+import { behaveAsV03 } from "./shared-methods.js";
 
 /** The dialects of 0.3. */
 export const loaded: LoadedVersion = {
   jsonRpc: jsonRpcOf(methods),
   rest,
-  translate: inAskedDialect((service, supported) => filesAsText(translate(service, supported))),
+  translate: inAskedDialect((service, supported) => filesAsText(behaveAsV03(service, supported))),
   service,
   push,
 };

@@ -7,7 +7,7 @@ import { isLast } from "../ended-events.js";
 import { cardPairs } from "./card-messages.js";
 import { asObject, fromObject, valueFrom } from "./data-part.js";
 import { type Convert, Converters, type Pair, pair } from "./pair-converters.js";
-import { configIdsOf, configName, taskIdOf, taskName } from "./resource-names.js";
+import { configIdsOf, configName, resourceTaskId, taskName } from "./resource-names.js";
 
 // Counterparts in the contracts of A2A 0.3 and 1.0. Fields of the same name are not listed.
 
@@ -130,7 +130,7 @@ const pushPairs: readonly Pair[] = [
     onlyNative: [...webhookFields(), "tenant"],
     up: ({ parent, configId, config }, made) => {
       const named = configIdsOf(config?.name ?? "");
-      const taskId = taskIdOf(parent);
+      const taskId = resourceTaskId(parent);
       Object.assign(made, upWebhook(config?.pushNotificationConfig));
       // If the two name different tasks, the request is ambiguous and is treated as one without a task.
       made.taskId = named.taskId === "" || named.taskId === taskId ? taskId : "";
@@ -180,7 +180,7 @@ const taskIds = {
   onlyEarlier: ["name"],
   onlyNative: ["tenant", "id"],
   up: ({ name }: { name: string }, made: { id: string }): void => {
-    made.id = taskIdOf(name);
+    made.id = resourceTaskId(name);
   },
   down: ({ id }: { id: string }, made: { name: string }): void => {
     made.name = taskName(id);
@@ -225,7 +225,7 @@ const requestPairs: readonly Pair[] = [
     onlyEarlier: ["parent"],
     onlyNative: ["tenant", "taskId"],
     up: ({ parent }, made) => {
-      made.taskId = taskIdOf(parent);
+      made.taskId = resourceTaskId(parent);
     },
     down: ({ taskId }, made) => {
       made.parent = taskName(taskId);
@@ -261,14 +261,14 @@ export const methodPairs: readonly MethodPair[] = [
   { earlier: was.deleteTaskPushNotificationConfig, native: is.deleteTaskPushNotificationConfig },
 ];
 
-const same: Convert = (message) => message;
+const unchanged: Convert = (message) => message;
 
 /** Converts a message of 0.3 to 1.0. `from` and `to` are the request or response types of a method. */
 export function toNative(from: DescMessage, to: DescMessage): Convert {
-  return from.typeName === to.typeName ? same : converters.to("up", to, from);
+  return from.typeName === to.typeName ? unchanged : converters.to("up", to, from);
 }
 
 /** Converts a message of 1.0 to 0.3. */
 export function fromNative(from: DescMessage, to: DescMessage): Convert {
-  return from.typeName === to.typeName ? same : converters.to("down", to, from);
+  return from.typeName === to.typeName ? unchanged : converters.to("down", to, from);
 }

@@ -19,7 +19,7 @@ export function configName({ taskId, id }: ConfigIds): string {
  * Returns the id in the name of a task. Empty for a malformed name, so that the request is rejected like one without an
  * id.
  */
-export function taskIdOf(name: string): string {
+export function resourceTaskId(name: string): string {
   return taskPattern.exec(name)?.[1] ?? "";
 }
 

@@ -23,7 +23,7 @@ import {
 import { roleNames, stateNames } from "./names.js";
 import { configName, parseResource, settleConfigIds } from "./resource-names.js";
 
-const namesOf = (values: Readonly<Record<string, unknown>>, prefix: string): Record<number, string> =>
+const enumNames = (values: Readonly<Record<string, unknown>>, prefix: string): Record<number, string> =>
   Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => (typeof value === "number" ? [[value, prefix + name]] : [])),
   );
@@ -32,7 +32,7 @@ const byWord = (words: Readonly<Record<number, string>>): Record<string, number>
   Object.fromEntries(Object.entries(words).map(([number, word]) => [word, Number(number)]));
 
 /** Read, but never written. */
-const nothing = (): undefined => undefined;
+const neverWritten = (): undefined => undefined;
 
 const enums: NonNullable<FormTables["enums"]> = {
   "lf.a2a.v1.Role": {
@@ -42,7 +42,7 @@ const enums: NonNullable<FormTables["enums"]> = {
     takesNumbers: true,
   },
   "lf.a2a.v1.TaskState": {
-    words: { ...namesOf(TaskState, "TASK_STATE_"), [TaskState.CANCELED]: "TASK_STATE_CANCELLED" },
+    words: { ...enumNames(TaskState, "TASK_STATE_"), [TaskState.CANCELED]: "TASK_STATE_CANCELLED" },
     also: { ...byWord(stateNames.words), TASK_STATE_CANCELED: TaskState.CANCELED },
     otherwise: "TASK_STATE_UNSPECIFIED",
     takesNumbers: true,
@@ -139,7 +139,7 @@ const pushConfig = (write?: () => undefined): GroupForm => ({
   members: ["id", "url", "token", "authentication"].map((field) => (write === undefined ? field : { field, write })),
 });
 
-const readOnly = (field: string): FieldForm => ({ field, write: nothing });
+const readOnly = (field: string): FieldForm => ({ field, write: neverWritten });
 
 const types: FormTables["types"] = {
   "lf.a2a.v1.Part": part,
@@ -199,7 +199,7 @@ const types: FormTables["types"] = {
       },
       readOnly("taskId"),
       // The request may be the configuration, or a wrapper of it, with the names of either dialect.
-      { group: "config", members: [readOnly("taskId"), pushConfig(nothing), ...bareConfig()] },
+      { group: "config", members: [readOnly("taskId"), pushConfig(neverWritten), ...bareConfig()] },
       pushConfig(),
       ...bareConfig(),
     ],

@@ -18,11 +18,11 @@ import { errorBody, statuses } from "./errors.js";
 import { writeCard } from "./jsonrpc.js";
 import { isSchemaDialect, restForm, restSchemaForm } from "./rest-form.js";
 
-type Method = (typeof A2AService)["methods"][number];
+type ServiceMethod = (typeof A2AService)["methods"][number];
 
 /** An endpoint of a method: verb and path, with the fields (localName) of its variables. */
 interface RestRow {
-  readonly method: Method;
+  readonly method: ServiceMethod;
   readonly verb: "GET" | "POST" | "DELETE";
   readonly path: string;
   readonly fields?: readonly string[];

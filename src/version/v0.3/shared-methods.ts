@@ -35,7 +35,7 @@ export function inVersionOfTask(own: JsonRpcMethod): JsonRpcMethod {
 }
 
 /** Handlers for calls of 0.3 over JSON-RPC and HTTP+JSON, and of 0.2. */
-export function translate(service: MethodHandler, supported: readonly string[]): MethodHandler {
+export function behaveAsV03(service: MethodHandler, supported: readonly string[]): MethodHandler {
   const serve = behave(service);
   return supported.includes("0.1") ? answeredByTask(serve, service) : serve;
 }
@@ -48,7 +48,7 @@ function answeredByTask(serve: MethodHandler, service: MethodHandler): MethodHan
   return (asked) => {
     if (!shared.has(asked.method) || isNamed(asked)) return serve(asked);
     asked.call.namesTasks = true;
-    return asked.method === method.subscribeToTask ? subscribe(asked, serve, service) : read(asked, serve);
+    return asked.method === method.subscribeToTask ? subscribe(asked, serve, service) : readShared(asked, serve);
   };
 }
 
@@ -57,14 +57,14 @@ function isNamed({ call }: MethodInvocation): boolean {
   return call.binding !== "jsonrpc" || (call.header(VERSION_PARAMETER)?.trim() ?? "") !== "";
 }
 
-async function read(asked: MethodInvocation, serve: MethodHandler): Promise<Message> {
+async function readShared(asked: MethodInvocation, serve: MethodHandler): Promise<Message> {
   const task = expectMessage(TaskSchema, await serve(asked));
   if (marksOf(task)?.version !== "0.1") return task;
   const shown = shownTask(task);
   // In 0.1 an absent length requests no messages.
   const { historyLength }: Message & { historyLength?: number } = asked.request;
   const answer = historyLength === undefined ? withoutHistory(shown) : shown;
-  return mark(sharedCopy(answer, {}), { writer: writerOf(asked.method) });
+  return mark(sharedCopy(answer, {}), { writer: writerOfV01(asked.method) });
 }
 
 async function subscribe(
@@ -82,7 +82,7 @@ async function subscribe(
     const { call } = asked;
     const { id: taskId } = expectMessage(SubscribeToTaskRequestSchema, asked.request);
     const resumed = await resumedIn(call, taskId, service);
-    const writer = writerOf(asked.method);
+    const writer = writerOfV01(asked.method);
     return mapStream(new OlderEvents(all, { taskId, resumed, hasIds: showsIds(call) }), {
       item: (event) => mark(event, { writer }),
     });
@@ -90,6 +90,6 @@ async function subscribe(
 }
 
 /** Returns the writer of the answers of 0.1. */
-function writerOf(desc: DescMethod): AnswerWriter | undefined {
+function writerOfV01(desc: DescMethod): AnswerWriter | undefined {
   return jsonRpcOfV01.methods.find((method) => method.desc === desc);
 }

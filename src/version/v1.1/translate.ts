@@ -21,7 +21,7 @@ interface Translation {
 
 type ReadNumber = (request: Message) => { readonly field: string; readonly value: bigint } | undefined;
 
-const same = (message: Message): Message => message;
+const unchanged = (message: Message): Message => message;
 
 const natives = new Map(A2AService.methods.map((method) => [method.name, method]));
 
@@ -32,7 +32,7 @@ const translations: ReadonlyMap<string, Translation> = new Map(
   contract.methods.map(({ name, input, output }) => {
     const native = defined(natives.get(name));
     const [known, expected] = [reader("known", input), reader("expected", input)];
-    return [name, { native, known, expected, down: noting(output) ?? same }];
+    return [name, { native, known, expected, down: noting(output) ?? unchanged }];
   }),
 );
 
@@ -43,7 +43,7 @@ const translations: ReadonlyMap<string, Translation> = new Map(
 export function translate(service: MethodHandler): MethodHandler {
   return async ({ method, request, call }) => {
     const { native, known, expected, down } = defined(translations.get(method.name));
-    const isNew = taskIdOf(request) === "";
+    const isNew = messageTaskId(request) === "";
     // A new task has no generation, and the draft says to ignore the field.
     const wanted = isNew ? undefined : expected(request);
     call.generations = generationsOf(known(request), wanted);
@@ -58,7 +58,7 @@ export function translate(service: MethodHandler): MethodHandler {
 }
 
 /** Returns the task's id of a message; undefined for other requests. */
-function taskIdOf(request: Message): string | undefined {
+function messageTaskId(request: Message): string | undefined {
   return (request as Partial<SendMessageRequest>).message?.taskId;
 }
 
@@ -67,7 +67,7 @@ function mismatchOf(error: unknown, request: Message, expected: bigint | string 
   if (!(error instanceof A2AError) || error.reason !== "GENERATION_MISMATCH") return error;
   const { generation = "", messages = "0" } = error.metadata;
   const metadata = {
-    taskId: taskIdOf(request) ?? "",
+    taskId: messageTaskId(request) ?? "",
     expectedGeneration: `${expected ?? ""}`,
     currentGeneration: generation,
     // The generation then equals the expected one, but a message accepted since is not answered yet.
@@ -105,7 +105,7 @@ function numbered(field: string, value: unknown): ReturnType<ReadNumber> {
 /** Returns a function that copies a message with its generation; undefined for a type without that field. */
 function noting(desc: DescMessage): ((message: Message) => Message) | undefined {
   const own = fieldThatSays("generation", desc);
-  if (own !== undefined) return (message) => noted(message, own, generationOf(message));
+  if (own !== undefined) return (message) => copyWithGeneration(message, own, generationOf(message));
   const holders = desc.fields.flatMap((holder) => {
     const field = holder.message && fieldThatSays("generation", holder.message);
     return field === undefined ? [] : [{ holder, field }];
@@ -120,7 +120,7 @@ function noting(desc: DescMessage): ((message: Message) => Message) | undefined 
 
 function notedInside(message: Message, holder: DescField, field: DescField): Record<string, unknown> {
   const ofStream = generationOf(message);
-  const copy = (inner: Message): Message => noted(inner, field, generationOf(inner) ?? ofStream);
+  const copy = (inner: Message): Message => copyWithGeneration(inner, field, generationOf(inner) ?? ofStream);
   const { localName, oneof, message: desc } = holder;
   const value = fieldValue(message, holder);
   if (value === undefined || desc === undefined) return {};
@@ -129,7 +129,7 @@ function notedInside(message: Message, holder: DescField, field: DescField): Rec
   return { [oneof.localName]: { case: localName, value: copy(expectMessage(desc, value)) } };
 }
 
-function noted(message: Message, { localName }: DescField, generation: number | undefined): Message {
+function copyWithGeneration(message: Message, { localName }: DescField, generation: number | undefined): Message {
   const known = copies.get(message);
   if (known !== undefined) return known;
   // 0 means that the server does not count.

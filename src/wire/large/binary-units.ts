@@ -4,10 +4,10 @@ import { utf8LengthOf, utf8Of } from "../../core/bytes.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { type BinaryField, binaryFields, binaryWriter } from "../binary-writer.js";
 import type { PieceList, UnitOrList } from "./piece-list.js";
-import { cuts, isSpine, type Part, partOf } from "./spine.js";
+import { cuts, isSpine, largePart, type Part } from "./spine.js";
 
 /** The units of a message and their size in bytes. Units are recreated together with their piece. */
-interface Row {
+interface UnitList {
   readonly units: UnitOrList[];
   size: number;
 }
@@ -22,8 +22,8 @@ const MEASURED_BYTES = 256 * 1024;
  * Returns the units of a message in the binary format, the same bytes as `binaryWriter` writes. The length of each part
  * precedes it, so all parts are measured first, with pauses for the event loop.
  */
-export async function binaryUnits(desc: DescMessage, message: Message, shared: SharedLists): Promise<Row> {
-  const row: Row = { units: [], size: 0 };
+export async function binaryUnits(desc: DescMessage, message: Message, shared: SharedLists): Promise<UnitList> {
+  const row: UnitList = { units: [], size: 0 };
   let from = 0;
   for (const wanted of measure(desc, message, { row, shared })) {
     if (wanted !== undefined) {
@@ -40,7 +40,7 @@ export async function binaryUnits(desc: DescMessage, message: Message, shared: S
 }
 
 interface To {
-  readonly row: Row;
+  readonly row: UnitList;
   readonly shared: SharedLists;
 }
 
@@ -68,9 +68,9 @@ function* measure(desc: DescMessage, message: Message, to: To): Steps {
     return yield;
   }
   for (const { field, write } of fields) {
-    const part = partOf(field, message);
+    const part = largePart(field, message);
     if (part !== undefined) yield* measurePart(field, part, to);
-    else put(row, write(message));
+    else putBytes(row, write(message));
   }
 }
 
@@ -83,12 +83,12 @@ function* measurePart(field: DescField, part: Part, to: To): Steps {
     case "message":
       return yield* measureMessage(field, part.desc, part.message, to);
     case "text":
-      put(row, headOf(field, utf8LengthOf(part.text)));
+      putBytes(row, tagAndLength(field, utf8LengthOf(part.text)));
       row.size += utf8LengthOf(part.text);
       for (const [from, to] of cuts(part.text)) row.units.push(() => utf8Of(part.text.slice(from, to)));
       return yield;
     case "bytes":
-      put(row, headOf(field, part.bytes.length));
+      putBytes(row, tagAndLength(field, part.bytes.length));
       row.size += part.bytes.length;
       for (let from = 0; from < part.bytes.length; from += BYTES)
         row.units.push(part.bytes.subarray(from, from + BYTES));
@@ -106,19 +106,19 @@ function* measureMessage(field: DescField, desc: DescMessage, message: Message, 
   const list = shared(desc, message);
   if (list === undefined) yield* measure(desc, message, to);
   else yield { at: row.units.push("") - 1, list };
-  const head = headOf(field, row.size - before);
+  const head = tagAndLength(field, row.size - before);
   row.units[at] = head;
   row.size += head.length;
 }
 
-function put(row: Row, bytes: Uint8Array): void {
+function putBytes(row: UnitList, bytes: Uint8Array): void {
   if (bytes.length === 0) return;
   row.units.push(bytes);
   row.size += bytes.length;
 }
 
 /** Returns the tag and length before a length-delimited value. */
-function headOf(field: DescField, length: number): Uint8Array {
+function tagAndLength(field: DescField, length: number): Uint8Array {
   const bytes: number[] = [];
   for (const value of [(field.number << 3) | WireType.LengthDelimited, length]) {
     let rest = value;

@@ -5,7 +5,7 @@ import type { JsonField, JsonForm, JsonMember } from "../json-form.js";
 import { quote } from "../json-text.js";
 import { jsonLayout, jsonWriter } from "../json-writer.js";
 import type { UnitOrList } from "./piece-list.js";
-import { CUT_AT, cuts, isSpine, type Part, partOf } from "./spine.js";
+import { CUT_AT, cuts, isSpine, largePart, type Part } from "./spine.js";
 
 /** The form of a message's parts, and the parts that are shared. */
 export interface JsonWay {
@@ -19,7 +19,7 @@ type Units = Generator<UnitOrList, void, undefined>;
 /** Yields a message as JSON, the same text as `jsonWriter` writes except for escapes of surrogates. */
 export function* jsonUnits(desc: DescMessage, message: Message, way: JsonWay): Units {
   const layout = isSpine(desc, message) ? jsonLayout(desc, message, way.form) : undefined;
-  const part = layout !== undefined && "bare" in layout ? partOf(layout.bare, message) : undefined;
+  const part = layout !== undefined && "bare" in layout ? largePart(layout.bare, message) : undefined;
   if (part !== undefined && (part.kind !== "messages" || part.items.length > 0)) yield* partUnits(part, way);
   else if (layout === undefined || "bare" in layout) yield () => jsonWriter(desc, way.form)(message);
   else {
@@ -72,7 +72,7 @@ function isWhole(member: JsonMember, message: Message): boolean {
 
 function setField({ fields }: JsonMember, message: Message): [JsonField, Part] | undefined {
   for (const field of fields) {
-    const part = partOf(field.of, message);
+    const part = largePart(field.of, message);
     // The member's own writer handles an empty list.
     if (part !== undefined && (part.kind !== "messages" || part.items.length > 0)) return [field, part];
   }

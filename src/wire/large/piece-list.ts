@@ -56,7 +56,7 @@ export class PieceList {
   at(index: number): Uint8Array | undefined {
     const piece = this.#pieces[index] ?? this.#next();
     if (piece === undefined) return undefined;
-    return piece.slot.bytes ?? keep(piece.slot, concatPieces(piece.units.map(make)));
+    return piece.slot.bytes ?? keepPiece(piece.slot, concatPieces(piece.units.map(make)));
   }
 
   /**
@@ -99,7 +99,7 @@ export class PieceList {
     }
     if (units.length === 0) return undefined;
     const piece: Piece = { units, slot: { bytes: undefined } };
-    keep(piece.slot, concatPieces(made));
+    keepPiece(piece.slot, concatPieces(made));
     this.#pieces.push(piece);
     return piece;
   }
@@ -144,7 +144,7 @@ export function* unitsOf(list: PieceList): Generator<Uint8Array, void, undefined
   }
 }
 
-function keep(slot: Slot, bytes: Uint8Array): Uint8Array {
+function keepPiece(slot: Slot, bytes: Uint8Array): Uint8Array {
   slot.bytes = bytes;
   kept.add(slot);
   keptBytes += bytes.length;

@@ -12,7 +12,7 @@ export type Part =
   | { readonly kind: "bytes"; readonly bytes: Uint8Array };
 
 /** Returns the value of a field that may be large. Undefined if it is written at once. */
-export function partOf(field: DescField, message: Message): Part | undefined {
+export function largePart(field: DescField, message: Message): Part | undefined {
   const value = fieldValue(message, field);
   if (value === undefined || field.fieldKind === "map") return undefined;
   if (field.message !== undefined) {
@@ -39,7 +39,7 @@ const spines = new WeakMap<DescMessage, boolean>();
  * is large.
  */
 export function isSpine(desc: DescMessage, message: Message): boolean {
-  return hasLists(desc) || desc.fields.some((field) => field.message === undefined && partOf(field, message));
+  return hasLists(desc) || desc.fields.some((field) => field.message === undefined && largePart(field, message));
 }
 
 function hasLists(desc: DescMessage): boolean {

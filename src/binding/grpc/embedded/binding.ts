@@ -7,7 +7,7 @@ import type { RefusedRequest } from "../../../service/interceptors/access-log.js
 import { PROTOCOL_VERSION } from "../../../version/v1.js";
 import { envelopeWriter } from "../../../wire/binary-writer.js";
 import { weightOf } from "../../../wire/marks.js";
-import { messageOf, messagesOf } from "../../answer.js";
+import { streamAnswer, unaryAnswer } from "../../answer.js";
 import type { ServiceBindingOptions } from "../../binding.js";
 import { type FailureContext, failureOf } from "../../failure.js";
 import { statusOf } from "../error.js";
@@ -42,7 +42,7 @@ export interface GrpcBinding {
 export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
   const implementation: Record<string, UnaryHandler | StreamHandler> = {};
   for (const method of options.service.methods) {
-    if (method.methodKind === "unary") implementation[method.name] = unary(method, options);
+    if (method.methodKind === "unary") implementation[method.name] = unaryHandler(method, options);
     if (method.methodKind === "server_streaming") implementation[method.name] = serverStreaming(method, options);
   }
   return {
@@ -51,7 +51,7 @@ export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
   };
 }
 
-function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
+function unaryHandler(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
   const write = envelopeWriter(method.output);
   return async (grpc, callback) => {
     let call: Call | undefined;
@@ -60,7 +60,7 @@ function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
       call = new Call(start);
       try {
         // The answer of a unary method is a message; a stream fails to encode.
-        const answer = messageOf(await options.invoke({ method, request: request(grpc), call }));
+        const answer = unaryAnswer(await options.invoke({ method, request: request(grpc), call }));
         // grpc-js reports the end of every call as a cancellation, its only sign that an answer was read.
         if (call.written !== undefined) start.onEnd(call.written);
         const isLarge = weightOf(answer) !== undefined;
@@ -69,7 +69,7 @@ function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
         sendHeaders(grpc, call);
         callback(null, withoutPrefix(bytes));
       } catch (thrown) {
-        const error = failureOf(thrown, placeOf(method, call, start, options));
+        const error = failureOf(thrown, failureContext(method, call, start, options));
         if (thrown === grpc.request) options.refused?.(refusedCall(method, call, error));
         sendHeaders(grpc, call);
         callback(statusFor(grpc, statusOf(error, options.codes)));
@@ -93,9 +93,9 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): Strea
         const answer = await options.invoke({ method, request: request(grpc), call });
         // The answer of a streaming method is an iterable; a message throws here and is logged.
         const writing = { call, desc: method.output, write, limits: options.limits };
-        await writeAll(messagesOf(answer), new GrpcJsSink(grpc, start, writing));
+        await writeAll(streamAnswer(answer), new GrpcJsSink(grpc, start, writing));
       } catch (thrown) {
-        const error = failureOf(thrown, placeOf(method, call, start, options));
+        const error = failureOf(thrown, failureContext(method, call, start, options));
         if (thrown === grpc.request) options.refused?.(refusedCall(method, call, error));
         if (start.canceled) return;
         sendHeaders(grpc, call);
@@ -142,7 +142,7 @@ function refusedCall({ name: method }: DescMethod, from: Call, { reason: code }:
   return { binding: from.binding, method, code, ms: 0, from };
 }
 
-function placeOf(
+function failureContext(
   { name }: DescMethod,
   call: Call,
   client: GrpcCallStart,

@@ -57,13 +57,13 @@ function methodDefinition(service: DescService, method: DescMethod): GrpcMethod 
     requestSerialize: (message) => bufferOf(writeInput(message)),
     // The implementation encodes answers itself, so that an encoding failure is logged like every other failure.
     // The types of grpc-js allow only a message or a thrown error; see DecodedRequest.
-    requestDeserialize: (bytes) => decoded(readInput, bytes) as Message,
+    requestDeserialize: (bytes) => decodedRequest(readInput, bytes) as Message,
     responseSerialize: (message) => (Buffer.isBuffer(message) ? message : bufferOf(writeOutput(message))),
     responseDeserialize: readOutput,
   };
 }
 
-function decoded(read: (bytes: Uint8Array) => Message, bytes: Uint8Array): DecodedRequest {
+function decodedRequest(read: (bytes: Uint8Array) => Message, bytes: Uint8Array): DecodedRequest {
   try {
     return read(bytes);
   } catch (error) {
