@@ -126,7 +126,7 @@ const long = new Set(["parley.admin.v1.ImportTaskRequest.lines"]);
 
 /** Returns the rule for the sizes of a message's fields: the length of its texts and the number of items in its lists. */
 function sizeRule(desc: DescMessage): Rule | undefined {
-  const texts = desc.fields.filter((field) => isText(field) && !long.has(`${desc.typeName}.${field.name}`));
+  const texts = desc.fields.filter((field) => isTextField(field) && !long.has(`${desc.typeName}.${field.name}`));
   const lists = desc.fields.filter(({ fieldKind }) => fieldKind === "list");
   if (texts.length + lists.length === 0) return undefined;
   const { textLength, items } = adminBounds;
@@ -144,6 +144,6 @@ function sizeRule(desc: DescMessage): Rule | undefined {
   };
 }
 
-function isText(field: DescField): boolean {
+function isTextField(field: DescField): boolean {
   return field.fieldKind === "scalar" && field.scalar === ScalarType.STRING;
 }

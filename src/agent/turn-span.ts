@@ -1,5 +1,5 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { agentAttributes, stateName } from "../telemetry/a2a-attributes.js";
+import { agentAttributes, protoStateName } from "../telemetry/a2a-attributes.js";
 import { a2a, parley, spanNames } from "../telemetry/names.js";
 import type { TracedSpan, Tracer } from "../telemetry/tracer.js";
 import { TurnPaused } from "./errors.js";
@@ -36,8 +36,8 @@ export function beginTurnSpan(tracer: Tracer, card: TracedCard, request: TurnReq
 /** Ends the span of a turn. @param state the task's, if there is a task */
 export function endTurnSpan(span: TracedSpan, state: TaskState | undefined): void {
   if (span.hasEnded) return;
-  if (state !== undefined) span.set(a2a.taskState, stateName(state));
-  if (state === TaskState.FAILED) span.fail(stateName(state));
+  if (state !== undefined) span.set(a2a.taskState, protoStateName(state));
+  if (state === TaskState.FAILED) span.fail(protoStateName(state));
   span.end();
 }
 

@@ -1,7 +1,7 @@
 import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
-import { type KeyPlace, keyOf } from "./credentials.js";
-import { type KnownSecret, knownSecrets, namesOf, secretFaults } from "./known-secrets.js";
+import { apiKeyOf, type KeyPlace } from "./credentials.js";
+import { type KnownSecret, knownSecrets, ownerNames, secretFaults } from "./known-secrets.js";
 import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A key and its caller: the key itself, or its SHA-256 in hex. */
@@ -33,14 +33,14 @@ export function apiKeyScheme(options: ApiKeySchemeOptions): SecurityScheme {
   return {
     card: { apiKeySecurityScheme: { location, name, ...(description !== undefined && { description }) } },
     challenge: { scheme: "ApiKey", parameters: { in: location, name } },
-    ...namesOf(keys),
+    ...ownerNames(keys),
     faults: apiKeyFaults(options),
     open: () => {
       const known = knownSecrets(keys ?? [], ({ key }) => key);
       const find = check ?? known;
       return {
         check: (call) => {
-          const key = keyOf(call, options);
+          const key = apiKeyOf(call, options);
           if (key === undefined) return undefined;
           if (key.length > MAX_CREDENTIAL_LENGTH) return invalidKey;
           return invalidKey.unless(find(key, call));

@@ -23,7 +23,7 @@ export function httpCredentials(call: Call, name: "bearer" | "basic"): string | 
 }
 
 /** Returns the key of a call; undefined if it is missing or empty. */
-export function keyOf(call: Call, { in: location, name }: KeyPlace): string | undefined {
+export function apiKeyOf(call: Call, { in: location, name }: KeyPlace): string | undefined {
   const found =
     location === "header"
       ? call.header(name.toLowerCase())

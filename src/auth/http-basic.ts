@@ -1,7 +1,7 @@
 import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import { httpCredentials, nameAndPassword } from "./credentials.js";
-import { type KnownSecret, knownSecrets, namesOf, secretFaults } from "./known-secrets.js";
+import { type KnownSecret, knownSecrets, ownerNames, secretFaults } from "./known-secrets.js";
 import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A user and its caller; `sha256` is that of `name:password`. Left out, `owner` is the name. */
@@ -34,10 +34,10 @@ export function httpBasicScheme(options: HttpBasicSchemeOptions): SecurityScheme
   return {
     card: { httpAuthSecurityScheme: { scheme: "Basic", ...(description !== undefined && { description }) } },
     challenge: { scheme: "Basic", parameters: { ...(realm !== undefined && { realm }), charset: "UTF-8" } },
-    ...namesOf(named(options)),
+    ...ownerNames(ownedUsers(options)),
     faults: basicFaults(options),
     open: () => {
-      const known = knownSecrets(named(options), ({ name, password }) => password && `${name}:${password}`);
+      const known = knownSecrets(ownedUsers(options), ({ name, password }) => password && `${name}:${password}`);
       const find = check ?? ((name: string, password: string) => known(`${name}:${password}`));
       return {
         check: (call) => {
@@ -52,7 +52,7 @@ export function httpBasicScheme(options: HttpBasicSchemeOptions): SecurityScheme
   };
 }
 
-function named({ users }: HttpBasicSchemeOptions): (BasicUser & { readonly owner: string })[] {
+function ownedUsers({ users }: HttpBasicSchemeOptions): (BasicUser & { readonly owner: string })[] {
   if (!Array.isArray(users)) return [];
   return users.map((user) => ({ ...user, owner: user?.owner ?? user?.name }));
 }
@@ -71,5 +71,5 @@ function basicFaults({ users, check }: HttpBasicSchemeOptions): string[] {
       faults.push(`users[${i}] has no name, or one with a colon`);
     }
   }
-  return [...faults, ...secretFaults("users", named({ users }), "password")];
+  return [...faults, ...secretFaults("users", ownedUsers({ users }), "password")];
 }

@@ -1,7 +1,7 @@
 import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import { httpCredentials } from "./credentials.js";
-import { type KnownSecret, knownSecrets, namesOf, secretFaults } from "./known-secrets.js";
+import { type KnownSecret, knownSecrets, ownerNames, secretFaults } from "./known-secrets.js";
 import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A token and its caller: the token itself, or its SHA-256 in hex. */
@@ -37,7 +37,7 @@ export function httpBearerScheme(options: HttpBearerSchemeOptions): SecuritySche
       },
     },
     challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
-    ...namesOf(tokens),
+    ...ownerNames(tokens),
     faults: bearerFaults(options),
     open: () => {
       const find = check ?? knownSecrets(tokens ?? [], ({ token }) => token);

@@ -26,7 +26,7 @@ const unreachable: ReadonlySet<unknown> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-interface Source {
+interface IssuerFailures {
   /** Unanswered tokens since the last active one. */
   failures: number;
   restsUntil: number;
@@ -42,7 +42,7 @@ interface Source {
 export class IssuerRest {
   /** End of each token's pause, by the token's fingerprint. */
   readonly #tokens = new Map<string, number>();
-  readonly #sources = new Map<string, Source>();
+  readonly #sources = new Map<string, IssuerFailures>();
   /** Addresses that had an active token, the latest last. */
   readonly #known = new Map<string, true>();
   /** Addresses whose requests failed since the last answer, at most `SOURCES`. */

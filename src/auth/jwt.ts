@@ -86,11 +86,11 @@ export function tokenCheck(
     const caller: CallerInput = Object.freeze({
       owner: name,
       authenticated: true,
-      scopes: Object.freeze(listed(notPromised(scopes(claims)))),
+      scopes: Object.freeze(scopeList(notPromised(scopes(claims)))),
       claims,
       ...(typeof claims.exp === "number" && { expiresAt: claims.exp * 1000 }),
     });
-    memory.set(headerOf(token), caller, verified.endsAt);
+    memory.set(bearerHeader(token), caller, verified.endsAt);
     return caller;
   };
   return {
@@ -101,23 +101,23 @@ export function tokenCheck(
       const token = httpCredentials(call, "bearer");
       if (token === undefined) return undefined;
       if (token === "" || token.length > MAX_CREDENTIAL_LENGTH) return malformed;
-      return memory.get(headerOf(token)) ?? verifiedOnce(token, call.peer.address);
+      return memory.get(bearerHeader(token)) ?? verifiedOnce(token, call.peer.address);
     },
     recall: (call) => {
       const token = httpCredentials(call, "bearer");
-      return token === undefined || token.length > MAX_CREDENTIAL_LENGTH ? undefined : memory.get(headerOf(token));
+      return token === undefined || token.length > MAX_CREDENTIAL_LENGTH ? undefined : memory.get(bearerHeader(token));
     },
   };
 }
 
 /** Requires an array: spreading a string would give its characters. */
-function listed(scopes: unknown): string[] {
+function scopeList(scopes: unknown): string[] {
   if (!Array.isArray(scopes)) throw new TypeError("scopes() of a token gives a list");
   return [...scopes];
 }
 
 /** The header in its usual form, so that a remembered token is found without parsing the header. */
-function headerOf(token: string): string {
+function bearerHeader(token: string): string {
   return `Bearer ${token}`;
 }
 

@@ -38,7 +38,7 @@ function callerOf({ owner, authenticated, scopes, claims }: KnownSecret): Caller
 }
 
 /** Returns the owners of a list of known secrets. */
-export function namesOf(known: readonly KnownSecret[] | undefined): Pick<SecurityScheme, "names"> {
+export function ownerNames(known: readonly KnownSecret[] | undefined): Pick<SecurityScheme, "names"> {
   if (!Array.isArray(known)) return {};
   return { names: { listed: known.flatMap((entry) => entry?.owner ?? []) } };
 }

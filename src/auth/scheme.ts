@@ -92,10 +92,10 @@ export interface Challenge {
 export function challengeText({ scheme, parameters }: Challenge, more: Readonly<Record<string, string>> = {}): string {
   const all = Object.entries({ ...more, ...parameters });
   if (all.length === 0) return scheme;
-  return `${scheme} ${all.map(([name, value]) => `${name}=${quoted(value)}`).join(", ")}`;
+  return `${scheme} ${all.map(([name, value]) => `${name}=${quotedString(value)}`).join(", ")}`;
 }
 
 /** A quoted string of visible ASCII: metadata of gRPC and RFC 6750 allow no more. */
-function quoted(value: string): string {
+function quotedString(value: string): string {
   return `"${value.replace(/[^\x20-\x7e]/g, "?").replace(/["\\]/g, "\\$&")}"`;
 }

@@ -70,7 +70,7 @@ export function registerAgents(input: AgentsGiven, wired: ServerWired): AgentDir
   const given: [string, Agent][] = input.agent === undefined ? several : [["", input.agent]];
   const all = given.flatMap(([tenant, agent]) => {
     const place = tenant === "" ? "" : `agents.${tenant}: `;
-    const served = serve(tenant, agent, wired);
+    const served = registration(tenant, agent, wired);
     faults.push(...served.faults.map((fault) => place + fault));
     return served.agent === undefined ? [] : [served.agent];
   });
@@ -93,7 +93,7 @@ function shapeFaults({ agent, agents, tenants }: AgentsGiven): string[] {
   return [...faults, ...firstFaults([...names, ...(tenants ?? [])], tenantFaults)];
 }
 
-function serve(
+function registration(
   tenant: string,
   agent: Agent,
   wired: ServerWired,
@@ -113,7 +113,7 @@ function serve(
   const declared = securityFaultsOf(agent);
   if (declared.length > 0) return { faults: declared };
   const { card, faults: cardFaults } = checkCard(withSecurity(agent.card, security), all);
-  const faults = cardFaults.map(within("card"));
+  const faults = cardFaults.map(placedIn("card"));
   if (extendedCard === undefined) return { agent: { tenant, agent, card }, faults };
   if (typeof extendedCard === "function") {
     const built = (input: ExtendedCard | null): AgentCard | undefined => {
@@ -129,13 +129,13 @@ function serve(
   }
   const extended = checkCard(withSecurity(extend(card, extendedCard), security), all);
   // The extended card inherits faults of the public one, so they are reported once.
-  const more = extended.faults.filter((fault) => !cardFaults.includes(fault)).map(within("extendedCard"));
+  const more = extended.faults.filter((fault) => !cardFaults.includes(fault)).map(placedIn("extendedCard"));
   const served: AgentRegistration = { tenant, agent, card, extendedCard: () => clone(AgentCardSchema, extended.card) };
   return { agent: served, faults: [...faults, ...more] };
 }
 
 /** Puts the place before faults that begin with the field of a card. */
-const within =
+const placedIn =
   (place: string) =>
   (fault: string): string =>
     fault.startsWith("the card ") ? `${place}: ${fault}` : `${place}.${fault}`;

@@ -31,7 +31,7 @@ export function missingFields(message: ReflectMessage, path = ""): string[] {
   const found: string[] = [];
   for (const field of message.fields) {
     const place = path === "" ? field.jsonName : `${path}.${field.jsonName}`;
-    if (requiredOf(message.desc).has(field)) found.push(...missing(message, field, place));
+    if (requiredOf(message.desc).has(field)) found.push(...emptyValues(message, field, place));
     for (const [inner, at] of inside(message, field, place)) found.push(...missingFields(inner, at));
   }
   for (const oneof of message.desc.oneofs) {
@@ -40,7 +40,7 @@ export function missingFields(message: ReflectMessage, path = ""): string[] {
   return found;
 }
 
-function missing(message: ReflectMessage, field: DescField, place: string): string[] {
+function emptyValues(message: ReflectMessage, field: DescField, place: string): string[] {
   switch (field.fieldKind) {
     case "list": {
       const values = [...message.get(field)];

@@ -67,12 +67,12 @@ export function createDocuments(type: string, caching: Caching): Documents {
     return { status: 200, type, headers, body };
   };
   return {
-    now: (key, make, conditions) => answer(kept.get(key) ?? keep(kept, key, make()), conditions),
+    now: (key, make, conditions) => answer(kept.get(key) ?? keepRendered(kept, key, make()), conditions),
     later: (key, make, conditions) => {
       const known = kept.get(key);
       if (known !== undefined) return answer(known, conditions);
       return make().then((text) =>
-        text === undefined ? absent : answer(kept.get(key) ?? keep(kept, key, text), conditions),
+        text === undefined ? absent : answer(kept.get(key) ?? keepRendered(kept, key, text), conditions),
       );
     },
   };
@@ -88,7 +88,7 @@ export function cardText(card: AgentCard): string {
   return jsonWriter(AgentCardSchema)(card);
 }
 
-function keep(kept: Map<string, Rendered>, key: string, text: string): Rendered {
+function keepRendered(kept: Map<string, Rendered>, key: string, text: string): Rendered {
   const body = Buffer.from(text);
   const made = { body, etag: `"${createHash("sha256").update(body).digest("base64url")}"` };
   evictOldest(kept, MAX_KEPT);

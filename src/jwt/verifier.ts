@@ -112,7 +112,7 @@ export function createVerifier(
         return await judge(renewed);
       }
     } catch (error) {
-      const fault = faultOf(jose, error);
+      const fault = tokenFault(jose, error);
       if (fault === undefined) throw error;
       return fault;
     }
@@ -173,7 +173,7 @@ async function verifyWith(
 }
 
 /** Undefined if the error is not the token's fault. */
-function faultOf({ errors }: typeof Jose, error: unknown): TokenFault | undefined {
+function tokenFault({ errors }: typeof Jose, error: unknown): TokenFault | undefined {
   if (error instanceof errors.JWTExpired) return new TokenFault("expired", "The token has expired.", "exp");
   if (error instanceof errors.JWTClaimValidationFailed) return new TokenFault("claim", claimFault(error), error.claim);
   if (error instanceof errors.JOSEAlgNotAllowed) {

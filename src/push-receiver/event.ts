@@ -68,7 +68,7 @@ export async function readBody(bytes: Uint8Array, maxValues: number): Promise<Re
   const excess = excessOfJson(bytes, maxValues);
   if (excess === "values") throw new PushRefusal("too-large", `The notification has more than ${maxValues} values.`);
   if (excess === "levels") throw new PushRefusal("malformed", "The notification is nested too deep.");
-  const response = await responseOf(bytes);
+  const response = await notifiedEvent(bytes);
   const { payload } = response;
   switch (payload.case) {
     case undefined:
@@ -80,7 +80,7 @@ export async function readBody(bytes: Uint8Array, maxValues: number): Promise<Re
   }
 }
 
-async function responseOf(bytes: Uint8Array): Promise<StreamResponse> {
+async function notifiedEvent(bytes: Uint8Array): Promise<StreamResponse> {
   try {
     const json: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     const older = isJsonObject(json) ? await olderNotification(json) : undefined;

@@ -103,7 +103,7 @@ export class Handling {
       return textAnswer(500, "The notification could not be handled.");
     }
     logger.info({ code: error.code, err: error }, "a notification was refused");
-    return textAnswer(error.status, error.message, headersOf(error));
+    return textAnswer(error.status, error.message, refusalHeaders(error));
   }
 }
 
@@ -112,7 +112,7 @@ function textAnswer(status: number, text: string, headers: Readonly<Record<strin
 }
 
 /** Returns the headers of a refusal: 401 names a scheme, 405 the methods (RFC 9110, 15.5.2 and 15.5.6). */
-function headersOf({ code }: PushRefusal): Record<string, string> {
+function refusalHeaders({ code }: PushRefusal): Record<string, string> {
   if (code === "authorization") return { "www-authenticate": 'Bearer realm="webhook"' };
   if (code === "method") return { allow: "POST" };
   return code === "busy" ? { "retry-after": String(BUSY_SECONDS) } : {};

@@ -27,18 +27,18 @@ export type NodePushHandler = (request: NodePushRequest, response: NodePushRespo
 
 export function nodeHandler(handling: Handling, handle: PushHandler, maxBytes: number): NodePushHandler {
   return async (request, response) => {
-    send(await handling.answer(() => requestOf(request, maxBytes), handle), request, response);
+    sendAnswer(await handling.answer(() => pushRequest(request, maxBytes), handle), request, response);
   };
 }
 
-async function requestOf(request: NodePushRequest, maxBytes: number): Promise<PushRequest> {
+async function pushRequest(request: NodePushRequest, maxBytes: number): Promise<PushRequest> {
   // For a repeated header Node.js returns the first one, or both joined.
   const headers: PushHeaders = request.headersDistinct ?? request.headers;
   const { method, body } = request;
-  return { method, headers, body: await bodyOf(request, body, maxBytes) };
+  return { method, headers, body: await unparsedBody(request, body, maxBytes) };
 }
 
-async function bodyOf(request: NodePushRequest, body: unknown, maxBytes: number): Promise<Uint8Array | string> {
+async function unparsedBody(request: NodePushRequest, body: unknown, maxBytes: number): Promise<Uint8Array | string> {
   if (body instanceof Uint8Array || typeof body === "string") return body;
   if (request.readableDidRead !== true) return collect(request, maxBytes);
   throw new TypeError(
@@ -46,7 +46,7 @@ async function bodyOf(request: NodePushRequest, body: unknown, maxBytes: number)
   );
 }
 
-function send({ status, headers, text }: PushAnswer, request: NodePushRequest, response: NodePushResponse): void {
+function sendAnswer({ status, headers, text }: PushAnswer, request: NodePushRequest, response: NodePushResponse): void {
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // Does not wait for the rest of an oversized request.

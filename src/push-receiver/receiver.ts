@@ -155,7 +155,7 @@ class Judge {
     // Uses only fields of every form of a notification, so that a copy without one of its signatures is the same event.
     const mark = {
       id: eventId,
-      line: generation === undefined ? undefined : JSON.stringify(lineOf(body.taskId, configId, restoration)),
+      line: generation === undefined ? undefined : JSON.stringify(generationLine(body.taskId, configId, restoration)),
       generation,
       keepUntil: (sentAt?.getTime() ?? Date.now()) + this.#toleranceMs,
     };
@@ -170,7 +170,7 @@ class Judge {
     isTest: boolean,
   ): Promise<Pick<PushEvent, "configId" | "generation">> {
     if (isTest) return { configId: vouched.configId, generation: undefined };
-    if (vouched.taskId === undefined) return placeOf(request, taskId, vouched);
+    if (vouched.taskId === undefined) return verifiedPlace(request, taskId, vouched);
     return { configId: vouched.configId, generation: vouched.generation };
   }
 
@@ -249,7 +249,7 @@ function checkSame(given: string | undefined, signed: string): void {
  *
  * @throws PushRefusal if the id does not match them
  */
-async function placeOf(
+async function verifiedPlace(
   { header }: ReadRequest,
   taskId: string,
   { eventId }: Vouched,
@@ -258,7 +258,7 @@ async function placeOf(
   if (eventId === undefined || config === undefined || count === undefined) {
     return { configId: undefined, generation: undefined };
   }
-  const configId = decoded(config);
+  const configId = decodedName(config);
   const generation = Number(count);
   const id = await idOf(taskId, configId, generation, header(PUSH_RESTORATION) ?? "");
   if (!/^\d{1,15}$/.test(count) || eventId !== id) {
@@ -288,12 +288,12 @@ async function restorationOf(
 }
 
 /** Generations begin again after a restoration, at the one that was restored. */
-function lineOf(taskId: string, configId: string | undefined, restoration: string): string[] {
+function generationLine(taskId: string, configId: string | undefined, restoration: string): string[] {
   const line = [taskId, configId ?? ""];
   return restoration === "" ? line : [...line, restoration];
 }
 
-function decoded(text: string): string {
+function decodedName(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

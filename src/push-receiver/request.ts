@@ -29,34 +29,34 @@ export interface ReadRequest {
 /** @throws PushRefusal for another method, another media type, and a body that is too large. */
 export async function readRequest(request: PushRequest, maxBytes: number): Promise<ReadRequest> {
   const { method = "POST" } = request;
-  const header = headerOf(request.headers);
+  const header = headerReader(request.headers);
   if (method !== "POST") throw new PushRefusal("method", "Notifications are sent by POST.");
   checkType(header);
-  if (Number(header("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  if (!isFetchRequest(request)) return { header, body: bytesOf(request.body, maxBytes) };
+  if (Number(header("content-length") ?? 0) > maxBytes) throw notificationTooLarge(maxBytes);
+  if (!isFetchRequest(request)) return { header, body: bodyBytes(request.body, maxBytes) };
   if (request.bodyUsed) throw new TypeError("The body of the request was read before the receiver saw it.");
   return {
     header,
-    body: request.body === null ? bytesOf("", maxBytes) : await collect(chunksOf(request.body), maxBytes),
+    body: request.body === null ? bodyBytes("", maxBytes) : await collect(chunksOf(request.body), maxBytes),
   };
 }
 
 const isFetchRequest = (request: PushRequest): request is Request => "bodyUsed" in request;
 
-const tooLarge = (maxBytes: number): PushRefusal =>
+const notificationTooLarge = (maxBytes: number): PushRefusal =>
   new PushRefusal("too-large", `The notification has more than ${maxBytes} bytes.`);
 
-function bytesOf(body: Uint8Array | string, maxBytes: number): Bytes {
+function bodyBytes(body: Uint8Array | string, maxBytes: number): Bytes {
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
     throw new TypeError("The body is neither bytes nor a text: give it as it was sent, before anything parses it.");
   }
-  if (body.length > maxBytes) throw tooLarge(maxBytes);
+  if (body.length > maxBytes) throw notificationTooLarge(maxBytes);
   const bytes = typeof body === "string" ? utf8Of(body) : new Uint8Array(body);
-  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+  if (bytes.length > maxBytes) throw notificationTooLarge(maxBytes);
   return bytes;
 }
 
-function headerOf(headers: PushHeaders): ReadRequest["header"] {
+function headerReader(headers: PushHeaders): ReadRequest["header"] {
   if (typeof headers?.get === "function") {
     const { get } = headers as Pick<Headers, "get">;
     return (name) => get.call(headers, name) ?? undefined;
@@ -87,7 +87,7 @@ export async function collect(chunks: AsyncIterable<Uint8Array | string>, maxByt
   const gathered = new Gathered();
   for await (const chunk of chunks) {
     const piece = typeof chunk === "string" ? utf8Of(chunk) : chunk;
-    if (gathered.size + piece.length > maxBytes) throw tooLarge(maxBytes);
+    if (gathered.size + piece.length > maxBytes) throw notificationTooLarge(maxBytes);
     gathered.push(piece);
   }
   // Copied, because the bytes may be a view of larger memory.

@@ -48,7 +48,7 @@ export class WebhookVerifier {
     const byHmac = secrets === undefined ? [] : signaturesIn(given, "v1", 32);
     const byKey = publicKeys.length === 0 ? [] : signaturesIn(given, "v1a", 64);
     if (byHmac.length + byKey.length === 0) return undefined;
-    const signed = headOf(header);
+    const signed = signedHeaders(header);
     const text = concatText(webhookPrefix(signed.id, signed.seconds), body);
     if (byHmac.length > 0 && (await this.#fitsSecret(byHmac, text, token))) return { ...signed, kind: "v1" };
     if (byKey.length > 0 && (await this.#fitsKey(byKey, text))) return { ...signed, kind: "v1a" };
@@ -92,7 +92,7 @@ function signaturesIn(given: readonly string[], version: string, bytes: number):
 }
 
 /** Reads the signed headers. The signature covers their text, so each value must have only one spelling. */
-function headOf(header: ReadRequest["header"]): { id: string; seconds: number } {
+function signedHeaders(header: ReadRequest["header"]): { id: string; seconds: number } {
   const id = header(WEBHOOK_ID) ?? "";
   if (!isEventId(id)) throw new PushRefusal("signature", "The webhook-id is missing, or is not an id.");
   const seconds = header(WEBHOOK_TIMESTAMP) ?? "";

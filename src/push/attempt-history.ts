@@ -123,10 +123,10 @@ const valueIn = (pair: string): string => pair.slice(pair.indexOf("=") + 1);
 /** As it is, decoded, encoded for a URL, and in JSON, where slashes may be escaped. */
 function spellingsOf(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
-  return [secret, decoded(secret), encodeURIComponent(secret.toWellFormed()), json, json.replaceAll("/", "\\/")];
+  return [secret, percentDecoded(secret), encodeURIComponent(secret.toWellFormed()), json, json.replaceAll("/", "\\/")];
 }
 
-function decoded(text: string): string {
+function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -15,7 +15,7 @@ import type { DispatcherOptions } from "./dispatcher-options.js";
 import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host-limiter.js";
 import type { LeaseGuard } from "./lease-guard.js";
-import { bodyOf, type HeaderParts, NotificationHeaders } from "./notification.js";
+import { type HeaderParts, NotificationHeaders, notificationBody } from "./notification.js";
 import type { Ending } from "./outcome.js";
 import { tracedPost } from "./post-span.js";
 import type { OpenedConfig } from "./secrets.js";
@@ -99,7 +99,7 @@ export class Delivery {
   readonly claimed: ClaimedDelivery;
   readonly host: Host<Delivery>;
   readonly key: PushConfigKey;
-  /** See `nameOf`. */
+  /** See `deliveryKey`. */
   readonly name: string;
   readonly cause: DeliveryCause;
   /** True once it has stopped and its outcome is being stored. */
@@ -139,7 +139,7 @@ export class Delivery {
     this.claimed = claimed;
     this.host = host;
     this.key = { taskId: claimed.taskId, configId: claimed.configId };
-    this.name = nameOf(claimed);
+    this.name = deliveryKey(claimed);
     this.#claim = claimed.claim;
     this.#position = claimed.position;
     this.#last = claimed.headPosition;
@@ -239,7 +239,7 @@ export class Delivery {
   #send(entry: LogEntry): Promise<Ending | undefined> | Ending | undefined {
     if (this.#parts.shutdown.aborted) return { kind: "later", ms: 0 };
     if (this.#tasks !== undefined) return this.#sendTask(entry, this.#tasks);
-    const body = bodyOf(entry);
+    const body = notificationBody(entry);
     if (body === undefined) return undefined;
     // Characters instead of bytes: counting bytes would cost as much as sending them.
     const bytes = body.length;
@@ -392,7 +392,7 @@ export class Delivery {
 }
 
 /** Unique name of a configuration. */
-export function nameOf({ taskId, configId }: PushConfigKey): string {
+export function deliveryKey({ taskId, configId }: PushConfigKey): string {
   // The task's id comes last, because `TransientMap` needs a random end.
   return `${configId}\0${taskId}`;
 }

@@ -12,14 +12,14 @@ import { Claimer, TROUBLE_MS } from "./claimer.js";
 import { DueClock } from "./clock.js";
 import { ClockSkewRepair } from "./clock-skew-repair.js";
 import { CompletionQueue } from "./completion-queue.js";
-import { Delivery, type DeliveryParts, nameOf } from "./delivery.js";
+import { Delivery, type DeliveryParts, deliveryKey } from "./delivery.js";
 import { DeliveryCause } from "./delivery-cause.js";
 import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
 import { createEventFilter, createTaskFilter } from "./event-filter.js";
 import { type Admission, type Host, Hosts, ProbeBudget } from "./host-limiter.js";
 import { LeaseGuard } from "./lease-guard.js";
 import { type OperatorEvent, OperatorSends } from "./operator-sends.js";
-import { type Ending, failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
+import { type Ending, failedOutcome, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
 import { MissingKeyError } from "./secrets.js";
 import type { PostOutcome } from "./target/post.js";
 import { PastFolds } from "./task-bodies.js";
@@ -206,7 +206,7 @@ export class Dispatcher {
 
   /** Starts a delivery, queues it for its host, or postpones it. */
   #take(claimed: ClaimedDelivery, epoch: number): void {
-    const known = this.#claimed.get(nameOf(claimed));
+    const known = this.#claimed.get(deliveryKey(claimed));
     // Claimed again while it is running or queued.
     if (known !== undefined && !known.isOver) {
       known.renew(claimed, epoch);
@@ -254,7 +254,7 @@ export class Dispatcher {
       const outcome: DeliveryOutcome =
         error instanceof MissingKeyError
           ? { kind: "later", at: this.#clock.now() + UNREADABLE_MS }
-          : failed(claimed, { failure: messageIn(error) }, this.#judgement());
+          : failedOutcome(claimed, { failure: messageIn(error) }, this.#judgement());
       const { taskId, configId, claim, position } = claimed;
       const cause = new DeliveryCause(this.#parts, claimed, this.#parts.wanted);
       void this.#settle({ key: { taskId, configId }, claim, position, cause }, outcome);

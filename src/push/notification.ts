@@ -23,7 +23,7 @@ interface Kept {
  * The notification body of an entry: a `StreamResponse` as JSON (specification 4.3.3), undefined for an entry that is
  * not an event. All configurations and streams share the text of an entry.
  */
-export function bodyOf(entry: LogEntry): string | undefined {
+export function notificationBody(entry: LogEntry): string | undefined {
   const response = entry.event.case === "created" ? createdOf(entry) : responseOf(entry);
   return response && cachedText(response, write as (message: object) => string);
 }
@@ -78,7 +78,7 @@ export class NotificationHeaders {
    */
   of(entry: LogEntry, body: string, dialect: PushDialect | undefined): string[] | Promise<string[]> {
     const { generation } = entry;
-    const key = publicKeyOf(this.#key, taskIdOf(entry));
+    const key = publicKeyOf(this.#key, eventTaskId(entry));
     const restoration = this.#parts.restorations.length === 0 ? "" : restorationOf(entry, this.#parts.restorations);
     const id = eventIdOf(key, generation, restoration);
     return this.#headers({ key, id, generation, restoration, body }, dialect);
@@ -143,7 +143,7 @@ function withHeaders(headers: string[], more: Readonly<Record<string, string>>):
 }
 
 /** Task id in an entry that is an event; undefined for others. */
-function taskIdOf({ event }: LogEntry): string | undefined {
+function eventTaskId({ event }: LogEntry): string | undefined {
   switch (event.case) {
     case "created":
       return event.value.id;

@@ -10,10 +10,10 @@ import { type Attempt, type RawAttempt, toAttempt } from "./attempt-history.js";
 import type { DeliveryParts } from "./delivery.js";
 import type { DispatcherOptions } from "./dispatcher-options.js";
 import type { Host, Hosts, ProbeBudget } from "./host-limiter.js";
-import { bodyOf, NotificationHeaders, testBodyOf } from "./notification.js";
+import { NotificationHeaders, notificationBody, testBodyOf } from "./notification.js";
 import { tracedPost } from "./post-span.js";
 import { MissingKeyError, type OpenedConfig } from "./secrets.js";
-import { attemptOf, failureOf, logFailure, noteFailure, spaceOf } from "./sent.js";
+import { attemptOf, describedFailure, logFailure, noteFailure, spaceOf } from "./sent.js";
 import type { PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 import { TaskBodies } from "./task-bodies.js";
@@ -174,7 +174,7 @@ export class OperatorSends<T> {
         if (entry.position > config.position) throw undelivered();
         const headers = new NotificationHeaders(parts, key, opened.config);
         if (opened.version === "") {
-          const body = bodyOf(entry) ?? "";
+          const body = notificationBody(entry) ?? "";
           return { generation, body, headers: await headers.of(entry, body, undefined) };
         }
         const claimed = { taskId, tenant, owner };
@@ -237,7 +237,7 @@ export class OperatorSends<T> {
       if (outcome.kind === "accepted") host.succeeded(now - begin);
       else {
         const events = noteFailure(outcome, host, now);
-        const failure = failureOf(outcome);
+        const failure = describedFailure(outcome);
         logFailure(this.#own.parts, { key, cause }, { host: target.host, failure, error, events });
       }
       const made = { key, config: opened.config, outcome, generation, begin, now, byOperator: true };

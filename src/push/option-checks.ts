@@ -10,7 +10,7 @@ import { pushSigningFaults } from "./signature/faults.js";
 const MAX_KEYS = 16;
 
 const hosts = check.listOf(
-  check.aText("a name, an address or a network", (host) => isName(host) || isNetwork(host)),
+  check.aText("a name, an address or a network", (host) => isHostPattern(host) || isNetwork(host)),
   true,
 );
 
@@ -34,7 +34,7 @@ export const pushFaults: check.OptionCheck = check.unless(
 );
 
 /** True for a name, or `*.` and a name. Other programs would read a name of digits alone as an address. */
-function isName(host: string): boolean {
+function isHostPattern(host: string): boolean {
   const labels = host.replace(/^\*\./, "").toLowerCase().split(".");
   return (
     labels.every((label) => /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label)) &&

@@ -47,7 +47,7 @@ export function outcomeOf(
   if (ending.kind === "later") return { kind: "later", at: now + ending.ms };
   // A success resets the failures before it.
   const before = progressed ? { attempts: 0, failingSince: undefined } : claimed;
-  return failed(before, ending, judgement);
+  return failedOutcome(before, ending, judgement);
 }
 
 /** A failure, with its attempt if anything was sent. */
@@ -59,7 +59,7 @@ interface Failure {
 }
 
 /** Stored outcome of a failed attempt. */
-export function failed(
+export function failedOutcome(
   { attempts, failingSince }: Pick<ClaimedDelivery, "attempts" | "failingSince">,
   { failure, retryAfterMs = 0, gone = false, attempt }: Failure,
   { limits, now, isSteady }: Judgement,

@@ -46,7 +46,7 @@ export function tracedPost(
   tracer.inject(span.context, (name, value) => headers.push(name, value));
   // Without an SDK, or with propagation switched off, the event's own headers are passed on.
   if (headers.length === carried) passOn(trace, headers);
-  return span.run(send).then((outcome) => ended(span, outcome));
+  return span.run(send).then((outcome) => endPostSpan(span, outcome));
 }
 
 /** Passes on the trace of the event as it is. */
@@ -56,7 +56,7 @@ function passOn({ traceParent, traceState }: TraceHeaders, headers: string[]): v
   if (traceState !== "") headers.push("tracestate", traceState);
 }
 
-function ended(span: TracedSpan, outcome: PostOutcome): PostOutcome {
+function endPostSpan(span: TracedSpan, outcome: PostOutcome): PostOutcome {
   if (outcome.kind === "failed") span.fail("request_failed");
   else if (outcome.kind !== "accepted") {
     span.set(http.statusCode, outcome.status);

@@ -67,7 +67,7 @@ export class ConfigVault {
    * @throws MissingKeyError if the encryption key is missing, Error if it is damaged or was stored under another key.
    */
   open(place: PushConfigKey, bytes: Uint8Array): OpenedConfig {
-    const { form, version } = read(bytes);
+    const { form, version } = decodedConfig(bytes);
     if (form.case === undefined) throw damaged();
     const config = form.case === "plain" ? form.value : this.#decrypt(place, form.value, version);
     config.id = place.configId;
@@ -96,14 +96,14 @@ export class ConfigVault {
   /** True if the current key encrypted it, or if no current key is set. */
   isCurrent(bytes: Uint8Array): boolean {
     if (this.currentKeyId === undefined) return true;
-    const { form } = read(bytes);
+    const { form } = decodedConfig(bytes);
     return form.case === "sealed" && form.value.keyId === this.currentKeyId;
   }
 }
 
 const SEALED: SealedPushConfig["$typeName"] = "parley.log.v1.SealedPushConfig";
 
-function read(bytes: Uint8Array): PushConfig {
+function decodedConfig(bytes: Uint8Array): PushConfig {
   try {
     return fromBinary(PushConfigSchema, bytes);
   } catch (cause) {

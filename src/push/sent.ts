@@ -41,12 +41,12 @@ export function attemptOf({ key, config, outcome, generation, begin, now, byOper
   const { status = 0, answer: body } = outcome;
   const { taskId, configId } = key;
   const time = Date.now() - durationMs;
-  const failure = failureOf(outcome);
+  const failure = describedFailure(outcome);
   return { taskId, configId, config, time, durationMs, generation, status, failure, byOperator, body };
 }
 
 /** The failure of an outcome in a sentence for people; empty if the notification was accepted. */
-export function failureOf(outcome: PostOutcome): string {
+export function describedFailure(outcome: PostOutcome): string {
   if (outcome.kind === "accepted") return "";
   return outcome.kind === "failed" ? outcome.reason : `the receiver answered ${outcome.status}`;
 }

@@ -48,7 +48,7 @@ export async function openAdmin(
     throw cannotListen(error, { ...address, option: "admin.listen (--admin)" });
   });
   return {
-    url: urlOf(settings, admin, listener),
+    url: adminUrl(settings, admin, listener),
     close: (graceMs) => {
       endStreams();
       return listener.close(graceMs);
@@ -57,7 +57,7 @@ export async function openAdmin(
   };
 }
 
-function urlOf({ tls }: Settings, { address }: AdminSettings, { port }: Listener): string {
+function adminUrl({ tls }: Settings, { address }: AdminSettings, { port }: Listener): string {
   const at = defined(address);
   if ("socket" in at) return `unix:${at.socket}`;
   return `${tls === undefined ? "http" : "https"}://${authority({ host: at.host, port })}`;

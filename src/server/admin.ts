@@ -26,7 +26,7 @@ import type { PushControl } from "../push/dead-letters.js";
 import type { PushOperations } from "../push/operations.js";
 import { type RejectionLog, rejectionLog } from "../service/interceptors/access-log.js";
 import type { MetricFamily, Metrics } from "../telemetry/metrics.js";
-import { PROMETHEUS_TYPE, textOf } from "../telemetry/prometheus.js";
+import { expositionText, PROMETHEUS_TYPE } from "../telemetry/prometheus.js";
 import { summed } from "../telemetry/summed.js";
 import { jsonRpcOf } from "../version/jsonrpc.js";
 import { restOf } from "../version/rest.js";
@@ -196,7 +196,7 @@ function metricsBinding(
         return refuse(request, toA2AError(error));
       }
       const headers = [["cache-control", "no-store"]] as const;
-      return { status: 200, type: PROMETHEUS_TYPE, headers, body: textOf(await metrics()) };
+      return { status: 200, type: PROMETHEUS_TYPE, headers, body: expositionText(await metrics()) };
     },
     refuse,
   };

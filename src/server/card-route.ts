@@ -39,17 +39,17 @@ export function createCardRoute(
   const shownTo = (request: HttpRequest, asked: CardRequest, shapes: ShapesAt): ReturnType<StaticRoute> => {
     const { mount = basePath } = request.target;
     const shape = shapes.for(request.header(VERSION_PARAMETER) ?? versionFromQuery(request.target.query));
-    const origin = originOf(request, mount);
+    const origin = requestOrigin(request, mount);
     const { name } = typeof shape === "string" ? { name: shape } : shape;
     const key = JSON.stringify([name, address.endpoints(asked.tenant, origin)]);
     const conditions = conditionsOf(request);
-    const shown: Shown = { ...asked, address, origin, signer };
+    const shown: CardView = { ...asked, address, origin, signer };
     if (typeof shape === "string" && signer === undefined) {
       return documents.now(key, () => cardText(cardIn(shape, shown)), conditions);
     }
-    const answer = documents.later(key, () => textIn(shape, shown), conditions);
+    const answer = documents.later(key, () => cardDocument(shape, shown), conditions);
     const absent = (given: DocumentAnswer): HttpResponse => (given.status === 404 ? why(given, name) : given);
-    return answered(answer instanceof Promise ? answer.then(absent) : answer, logger, fault);
+    return orServerError(answer instanceof Promise ? answer.then(absent) : answer, logger, fault);
   };
   // Runs for every request, so it must be cheap.
   return (request) => {
@@ -77,19 +77,19 @@ interface CardRequest {
 }
 
 /** A requested card, with the facts that its content depends on. */
-interface Shown extends CardRequest {
+interface CardView extends CardRequest {
   readonly address: PublicAddress;
   readonly origin: RequestOrigin;
   readonly signer: CardSigner | undefined;
 }
 
-function cardIn(shape: "native" | "all", { served, tenant, address, origin }: Shown): AgentCard {
+function cardIn(shape: "native" | "all", { served, tenant, address, origin }: CardView): AgentCard {
   const interfaces = shape === "all" ? address.interfaces(tenant, origin) : address.nativeInterfaces(tenant, origin);
   return withInterfaces(served.card, interfaces);
 }
 
 /** Returns a card in a shape, signed if a signer is given; undefined if the shape cannot express the card. */
-async function textIn(shape: CardShape, shown: Shown): Promise<string | undefined> {
+async function cardDocument(shape: CardShape, shown: CardView): Promise<string | undefined> {
   const { signer } = shown;
   if (typeof shape === "string") {
     const card = cardIn(shape, shown);
@@ -97,7 +97,7 @@ async function textIn(shape: CardShape, shown: Shown): Promise<string | undefine
   }
   const make = await shape.load();
   const card = make(JSON.parse(cardText(cardIn("all", shown))));
-  if (card === undefined) return shape.orNative ? textIn("native", shown) : undefined;
+  if (card === undefined) return shape.orNative ? cardDocument("native", shown) : undefined;
   if (signer === undefined || shape.signed === "none") return JSON.stringify(card);
   return signer.signText(card, shape.signed === "all" ? [card] : [membersOfCard(card).known, card]);
 }
@@ -109,7 +109,7 @@ export function createKeysRoute({ cardMaxAgeSeconds, logger }: Settings, publicK
   const make = async (): Promise<string> => JSON.stringify(await publicKeys.all());
   return (request) => {
     if (request.target.path !== JWKS_PATH) return undefined;
-    return answered(documents.later("", make, conditionsOf(request)), logger, "public keys cannot be shown");
+    return orServerError(documents.later("", make, conditionsOf(request)), logger, "public keys cannot be shown");
   };
 }
 
@@ -117,7 +117,7 @@ export function createKeysRoute({ cardMaxAgeSeconds, logger }: Settings, publicK
  * Answers a failure to create the document with status 500. The returned promise never rejects, because some callers do
  * not use the answer.
  */
-function answered(
+function orServerError(
   answer: HttpResponse | Promise<HttpResponse>,
   logger: Logger,
   fault: string,
@@ -155,7 +155,7 @@ function cardsBelow(settings: Settings): (before: string) => CardRequest | undef
 }
 
 /** Returns the origin of a request, which determines the addresses in its answer. */
-export function originOf(request: HttpRequest, mount: string): RequestOrigin {
+export function requestOrigin(request: HttpRequest, mount: string): RequestOrigin {
   const { address, encrypted } = request.peer;
   return { header: (name) => request.header(name), address, encrypted, mount };
 }

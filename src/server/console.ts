@@ -53,7 +53,7 @@ export function composeConsole(
   };
   const { addressOf } = createProxies(settings.trust, settings.proxyHeaders);
   const access = new ConsoleAccess({ checks, addressOf, audit });
-  const admin = adminOf(settings, access, components);
+  const admin = consoleAdmin(settings, access, components);
   const relay = new Relay(isLocal ? undefined : new TargetGuard({}));
   const seenOf = seenBy(settings);
   return { console: new Console({ access, relay, admin, agents, seenOf, limits, logger }), link };
@@ -74,7 +74,7 @@ export function hasCredentials<T extends Pick<Settings, "admin">>(
 }
 
 /** Returns the operator's service for the sessions of a console, with the metrics, which every server with a console counts. */
-function adminOf(
+function consoleAdmin(
   settings: Settings,
   access: ConsoleAccess,
   components: AdminComponents,

@@ -133,8 +133,8 @@ export async function openServer(settings: Settings): Promise<Server> {
       infrastructure.setServing(readiness === "ready");
       if (readiness === "draining") infrastructure.end();
     });
-    admin = await adminOf(settings, components);
-    await console?.open(components, urlOf(settings, listener));
+    admin = await adminListener(settings, components);
+    await console?.open(components, serverUrl(settings, listener));
     const { engine } = components;
     settings.worker?.holds(engine.holder);
     settings.worker?.onEnded((holders) => engine.takeOver(holders));
@@ -162,7 +162,7 @@ function noteAddresses(address: PublicAddress, http: Bound, grpc: Bound | undefi
 }
 
 /** Opens the operator's service. Servers without one do not load it. */
-async function adminOf(settings: Settings, components: NodeComponents): Promise<AdminListener | undefined> {
+async function adminListener(settings: Settings, components: NodeComponents): Promise<AdminListener | undefined> {
   if (settings.admin === undefined) return undefined;
   const { openAdmin } = await import("./admin-listener.js");
   return openAdmin(settings, settings.admin, components);
@@ -208,7 +208,7 @@ interface OpenPorts {
   readonly console: ServedConsole | undefined;
 }
 
-function urlOf({ tls }: Settings, listener: Bound): string {
+function serverUrl({ tls }: Settings, listener: Bound): string {
   return `${tls === undefined ? "http" : "https"}://${authority(listener)}`;
 }
 
@@ -290,7 +290,7 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
   const tlsPorts = [listener, grpc?.server, admin].filter((port) => port !== undefined);
   const keeper = tlsKeeperOf(settings, tlsPorts);
   return {
-    url: urlOf(settings, listener),
+    url: serverUrl(settings, listener),
     port: listener.port,
     grpcPort: grpc?.port,
     grpcAddress: grpc && authority(grpc),

@@ -45,12 +45,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     answer: (request) => {
       const own = forwarded?.isSecure(request) === true ? secureHeaders : headers;
       const all = cors === undefined ? own : [...own, ...cors.headersFor(request)];
-      const target = targetOf(request, basePath, all);
+      const target = mountedTarget(request, basePath, all);
       // No binding matches the path `*`.
       request.target = target ?? { path: "*", query: "", mount: basePath, headers: all };
       const fault = hosts(request);
-      if (fault !== undefined) return refuse(options, request, fault);
-      return target === undefined ? undefined : answer(options, request);
+      if (fault !== undefined) return refuseByBinding(options, request, fault);
+      return target === undefined ? undefined : handle(options, request);
     },
     notFound: (request) => {
       const fault = hosts(request);
@@ -61,7 +61,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 }
 
 /** Refuses a request in the form of the binding that would have answered it. Returns undefined for other requests. */
-function refuse(
+function refuseByBinding(
   { bindings, routes, fallback }: DispatchOptions,
   request: HttpRequest,
   error: A2AError,
@@ -72,7 +72,7 @@ function refuse(
 }
 
 /** Answers with the first route or binding that matches; undefined if none does. */
-function answer({ bindings, cors, routes }: DispatchOptions, request: HttpRequest): ResponseOrPromise | undefined {
+function handle({ bindings, cors, routes }: DispatchOptions, request: HttpRequest): ResponseOrPromise | undefined {
   const asked = cors?.preflight(request);
   for (const route of routes) {
     const content = route(request);
@@ -98,7 +98,7 @@ const optionsAnswer: HttpResponse = { status: 204, headers: [["allow", "GET, HEA
 const methodNotAllowed: HttpResponse = { status: 405, headers: [["allow", "GET, HEAD"]] };
 
 /** Returns the target below the mount path, or undefined if the request is for another path. */
-function targetOf(request: HttpRequest, basePath: string, headers: readonly string[]): RequestTarget | undefined {
+function mountedTarget(request: HttpRequest, basePath: string, headers: readonly string[]): RequestTarget | undefined {
   const url = originForm(request.url);
   const at = url.indexOf("?");
   const path = at < 0 ? url : url.slice(0, at);

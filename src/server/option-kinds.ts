@@ -37,7 +37,7 @@ export function wholeNumber(min: number, max: number): OptionKind<number> {
     faults: check.aWholeNumber(min, max),
     read: (text) => {
       if (!/^\d{1,15}$/.test(text)) throw new RangeError("It is not a whole number.");
-      return within(Number(text), min, max, String);
+      return checkedRange(Number(text), min, max, String);
     },
     placeholder: "<number>",
     // `toLocaleString` would load all of Intl at each start.
@@ -54,7 +54,7 @@ export function duration(min: number, max: number, unit: "ms" | "s" = "ms"): Opt
     read: (text) => {
       const ms = parseDuration(text);
       if (ms % scale !== 0) throw new RangeError("It is not a number of whole seconds.");
-      return within(ms / scale, min, max, show);
+      return checkedRange(ms / scale, min, max, show);
     },
     placeholder: "<duration>",
     unit,
@@ -66,14 +66,14 @@ export function duration(min: number, max: number, unit: "ms" | "s" = "ms"): Opt
 export function size(min: number, max: number): OptionKind<number> {
   return {
     faults: check.aWholeNumber(min, max),
-    read: (text) => within(parseSize(text), min, max, showSize),
+    read: (text) => checkedRange(parseSize(text), min, max, showSize),
     placeholder: "<size>",
     unit: "bytes",
     show: showSize,
   };
 }
 
-function within(value: number, min: number, max: number, show: (value: number) => string): number {
+function checkedRange(value: number, min: number, max: number, show: (value: number) => string): number {
   if (value < min || value > max) throw new RangeError(`It is not between ${show(min)} and ${show(max)}.`);
   return value;
 }
@@ -294,13 +294,13 @@ export function versions(name: string, given: unknown): readonly string[] {
 export const allowedHosts: check.OptionCheck = check.unless(
   (given) => given === true,
   check.listOf(
-    check.aText("a name such as agents.example.com", (host) => host === "*" || isName(host)),
+    check.aText("a name such as agents.example.com", (host) => host === "*" || isHostPattern(host)),
     true,
     "true or a list of names",
   ),
 );
 
-function isName(host: string): boolean {
+function isHostPattern(host: string): boolean {
   const bare = host.replace(/^\*\./, "");
   return isHost(bare) && !bare.includes(":");
 }

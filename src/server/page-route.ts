@@ -5,7 +5,7 @@ import type { HttpRequest } from "../http/request.js";
 import { pageHeaders, pageOf } from "../page/page.js";
 import { plainOf } from "../page/plain.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
-import { cardAt, originOf } from "./card-route.js";
+import { cardAt, requestOrigin } from "./card-route.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 
@@ -27,7 +27,7 @@ export function createPageRoute(settings: Settings, address: PublicAddress): Sta
     const served = shownAt(agents, path);
     const form = served === undefined ? undefined : formFor(request);
     if (served === undefined || form === undefined) return undefined;
-    const origin = originOf(request, mount);
+    const origin = requestOrigin(request, mount);
     const card = cardAt(served, address, origin);
     if (form === "text") {
       const body = plainOf(card, `${address.url(origin)}${agentPath(served)}${WELL_KNOWN_PATH}`);

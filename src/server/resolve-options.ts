@@ -31,7 +31,7 @@ export function resolveOptions(options: UncheckedOptions, listens = true): Setti
   if (typeof options !== "object" || options === null) {
     throw new ConfigurationError("Invalid options", ["they are missing: an agent and a store are needed"]);
   }
-  const all = { ...defaultOptions, ...read(options) };
+  const all = { ...defaultOptions, ...readGiven(options) };
   const faults = [
     ...nameFaults(options, listens),
     ...valueFaults(all),
@@ -52,7 +52,7 @@ export function resolveOptions(options: UncheckedOptions, listens = true): Setti
   return settings;
 }
 
-function read(options: UncheckedOptions): ReturnType<typeof given<UncheckedOptions>> {
+function readGiven(options: UncheckedOptions): ReturnType<typeof given<UncheckedOptions>> {
   try {
     return given(options);
   } catch (cause) {
@@ -229,12 +229,12 @@ function trustOf(proxies: boolean | string | readonly string[]): Trust | undefin
 }
 
 function operatorSettings(all: WithDefaults, listens: boolean): Pick<Settings, "admin" | "console" | "recentAudit"> {
-  const [admin, console] = [adminOf(all, listens), consoleOf(all, listens)];
+  const [admin, console] = [adminSettings(all, listens), consoleOf(all, listens)];
   const isNeeded = admin !== undefined || console !== undefined;
   return { admin, console, recentAudit: isNeeded ? new RecentAudit(auditLogOf(all)) : undefined };
 }
 
-function adminOf(all: WithDefaults, listens: boolean): AdminSettings | undefined {
+function adminSettings(all: WithDefaults, listens: boolean): AdminSettings | undefined {
   if (all.admin === undefined) return undefined;
   const { listen, backupFolder, ...access } = all.admin;
   const address = listen === undefined ? undefined : adminAddressOf(listen);

@@ -1,7 +1,7 @@
 import { requirementsOf } from "../auth/security.js";
 import type { AgentRegistration } from "../card/agents.js";
 import type { StaticRoute } from "../http/dispatch.js";
-import { originOf } from "./card-route.js";
+import { requestOrigin } from "./card-route.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 
@@ -19,10 +19,10 @@ export function resourceMetadataUrl(url: string, tenant: string): string {
 }
 
 function metadataPath(url: string, tenant: string): string {
-  return RESOURCE_METADATA_PATH + new URL(url).pathname.replace(/\/$/, "") + pathOf(tenant);
+  return RESOURCE_METADATA_PATH + new URL(url).pathname.replace(/\/$/, "") + tenantPath(tenant);
 }
 
-const pathOf = (tenant: string): string => (tenant === "" ? "" : `/${encodeURIComponent(tenant)}`);
+const tenantPath = (tenant: string): string => (tenant === "" ? "" : `/${encodeURIComponent(tenant)}`);
 
 /**
  * Serves the metadata of each agent that accepts tokens of an authorization server (RFC 9728): its issuers and scopes.
@@ -35,17 +35,17 @@ export function createResourceRoute(settings: Settings, address: PublicAddress):
   return (request) => {
     const { path, mount = settings.basePath } = request.target;
     if (guarded.length === 0 || !path.startsWith(RESOURCE_METADATA_PATH)) return undefined;
-    const url = address.url(originOf(request, mount));
+    const url = address.url(requestOrigin(request, mount));
     const served = guarded.find(
-      ({ tenant }) => path === metadataPath(url, tenant) || path === RESOURCE_METADATA_PATH + pathOf(tenant),
+      ({ tenant }) => path === metadataPath(url, tenant) || path === RESOURCE_METADATA_PATH + tenantPath(tenant),
     );
     if (served === undefined) return undefined;
-    const body = JSON.stringify(metadataOf(served, url + pathOf(served.tenant)));
+    const body = JSON.stringify(resourceMetadata(served, url + tenantPath(served.tenant)));
     return { status: 200, type: "application/json", headers, body };
   };
 }
 
-function metadataOf(served: AgentRegistration, resource: string): object {
+function resourceMetadata(served: AgentRegistration, resource: string): object {
   const { security } = served.agent;
   const scopes = security === undefined ? [] : requirementsOf(security).flatMap((each) => Object.values(each).flat());
   return {

@@ -74,7 +74,7 @@ export class TlsKeeper {
       if (source !== undefined) this.#use(readTls(source));
       if (given !== undefined) this.#paths = "keyFile" in given ? given : undefined;
     } catch (error) {
-      faults.push(faultOf(error));
+      faults.push(fileFault(error));
     }
     if (faults.length === 0) return;
     this.#reportFault(faults.join("; "));
@@ -97,7 +97,7 @@ export class TlsKeeper {
       if (!areSame(files, this.#files)) this.#use(files);
       this.#fault = { text: "", isReported: true };
     } catch (error) {
-      const text = faultOf(error);
+      const text = fileFault(error);
       if (text !== this.#fault.text) this.#fault = { text, isReported: false };
       else if (!this.#fault.isReported) {
         this.#fault = { text, isReported: true };
@@ -139,7 +139,7 @@ export class TlsKeeper {
   }
 }
 
-function faultOf(error: unknown): string {
+function fileFault(error: unknown): string {
   const { code, path, message } = error as NodeJS.ErrnoException;
   return path === undefined ? message : `${path} cannot be read (${code})`;
 }

@@ -81,7 +81,7 @@ export class OutgoingBudget {
 
   /** Counts a large answer for its caller. Undefined if it does not fit. */
   tryAcquire(call: Call, weight: Weight): Release | undefined {
-    const reader = readerOf(call);
+    const reader = readerOfCall(call);
     return this.#fits(reader, weight) ? this.#add(reader, weight) : undefined;
   }
 
@@ -121,7 +121,7 @@ export class OutgoingBudget {
     try {
       const answer = await read();
       const weight = weightOf(answer);
-      if (weight !== undefined) call.written = this.#add(readerOf(call), weight);
+      if (weight !== undefined) call.written = this.#add(readerOfCall(call), weight);
       return answer;
     } finally {
       reserved();
@@ -163,14 +163,14 @@ export class OutgoingBudget {
     try {
       const opened = await open();
       const weight = weightOf(opened.now.task);
-      return weight === undefined ? opened : { ...opened, release: this.#add(readerOf(call), weight) };
+      return weight === undefined ? opened : { ...opened, release: this.#add(readerOfCall(call), weight) };
     } finally {
       reserved();
     }
   }
 
   #waitForCapacity(call: Call, weight: Weight): Promise<Release> {
-    const reader = readerOf(call);
+    const reader = readerOfCall(call);
     const begin = (proceed: Waiter["proceed"]): (() => void) => {
       const waiter: Waiter = { reader, weight, proceed };
       this.#waiters.add(waiter);
@@ -249,7 +249,7 @@ function removeFrom(all: Map<string, HeldBytes>, key: string, weight: Weight): v
   if (held?.isEmpty === true) all.delete(key);
 }
 
-function readerOf(call: Call): Reader {
+function readerOfCall(call: Call): Reader {
   const { peer } = call;
   return {
     caller: callerKeyOf(call) ?? "",

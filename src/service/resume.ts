@@ -89,7 +89,7 @@ export function withGeneration(call: Call, task: Task, generation: number): Task
   if (!call.extensions.has(RESUME_EXTENSION)) return task;
   const known = notedTasks.get(task);
   if (known !== undefined) return known;
-  const copy = sharedCopy(task, { metadata: noted(task.metadata, generation) });
+  const copy = sharedCopy(task, { metadata: metadataWithGeneration(task.metadata, generation) });
   // All readers of the same large task share one copy.
   if (weightOf(task) !== undefined) notedTasks.set(task, copy);
   return copy;
@@ -104,10 +104,10 @@ export function eventWithGeneration(call: Call, response: StreamResponse): Strea
   const { payload } = response;
   if (!call.extensions.has(RESUME_EXTENSION) || generation === undefined) return response;
   if (payload.case !== "statusUpdate" && payload.case !== "artifactUpdate") return response;
-  const event = { ...payload.value, metadata: noted(payload.value.metadata, generation) };
+  const event = { ...payload.value, metadata: metadataWithGeneration(payload.value.metadata, generation) };
   return carry(response, eventResponse(event));
 }
 
-function noted(metadata: JsonObject | undefined, generation: number): JsonObject {
+function metadataWithGeneration(metadata: JsonObject | undefined, generation: number): JsonObject {
   return { ...metadata, [RESUME_EXTENSION]: { generation } };
 }

@@ -16,7 +16,7 @@ interface KnownViolation extends Violation {
 }
 
 /** Adds the violations of a message to the list; `path` ends in a dot unless it is empty. */
-type Check = (message: Message, path: string, violations: KnownViolation[]) => void;
+type Checker = (message: Message, path: string, violations: KnownViolation[]) => void;
 
 /** Returns all violations of a request, by the descriptor of its type. */
 type Validator = (desc: DescMessage, request: Message) => KnownViolation[];
@@ -44,12 +44,12 @@ export function validate(limits: Limits): ServiceInterceptor {
 
 /** Creates a validator from `field_behavior = REQUIRED` and the rules of types. Each type is compiled once. */
 export function validatorOf(ruleOf: (desc: DescMessage) => Rule | undefined): Validator {
-  const compiled = new Map<DescMessage, Check>();
-  const checkOf = (desc: DescMessage): Check => {
+  const compiled = new Map<DescMessage, Checker>();
+  const checkOf = (desc: DescMessage): Checker => {
     let check = compiled.get(desc);
     if (check === undefined) {
       // Registered before compilation, for types that contain themselves.
-      let inner: Check = () => {};
+      let inner: Checker = () => {};
       compiled.set(desc, (message, path, violations) => inner(message, path, violations));
       inner = compile(desc, ruleOf(desc), checkOf);
       check = inner;
@@ -64,7 +64,7 @@ export function validatorOf(ruleOf: (desc: DescMessage) => Rule | undefined): Va
   };
 }
 
-function compile(desc: DescMessage, rule: Rule | undefined, checkOf: (desc: DescMessage) => Check): Check {
+function compile(desc: DescMessage, rule: Rule | undefined, checkOf: (desc: DescMessage) => Checker): Checker {
   const checks = desc.fields.flatMap((field) => {
     const inner = innerCheck(field, checkOf);
     return [...(isRequired(field) ? [requiredCheck(field)] : []), ...(inner === undefined ? [] : [inner])];
@@ -86,7 +86,7 @@ function fieldPath(path: string, field: string): string {
   return field === "" ? path.slice(0, -1) : path + field;
 }
 
-function requiredCheck(field: DescField): Check {
+function requiredCheck(field: DescField): Checker {
   return (message, path, violations) => {
     const value = fieldValue(message, field);
     if (value === undefined || value === "" || (field.fieldKind === "enum" && value === 0)) {
@@ -98,7 +98,7 @@ function requiredCheck(field: DescField): Check {
 }
 
 /** Returns the check of nested messages of the contract. Struct and other well-known types need no check. */
-function innerCheck(field: DescField, checkOf: (desc: DescMessage) => Check): Check | undefined {
+function innerCheck(field: DescField, checkOf: (desc: DescMessage) => Checker): Checker | undefined {
   const desc = field.fieldKind === "message" || field.fieldKind === "list" ? field.message : undefined;
   if (desc === undefined || desc.typeName.startsWith("google.")) return undefined;
   const check = checkOf(desc);

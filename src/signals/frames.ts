@@ -33,7 +33,7 @@ export interface Question {
   readonly value: unknown;
 }
 
-export function textOf(frame: Exclude<Frame, { kind: "changed" }>): string {
+export function frameText(frame: Exclude<Frame, { kind: "changed" }>): string {
   const { kind, from } = frame;
   if (kind === "value") return JSON.stringify([MARK, "v", from, frame.count, frame.topic, frame.value]);
   const { to, id } = frame;
@@ -74,25 +74,25 @@ export function frameOf(text: string): Frame | undefined {
   }
   if (!Array.isArray(parsed)) return undefined;
   const [, kind, from, ...rest] = parsed as unknown[];
-  if (!isName(from)) return undefined;
+  if (!isShortText(from)) return undefined;
   if (kind === "c") return { kind: "changed", from, taskIds: rest.filter(isText) };
   if (kind === "v") {
     const [count, topic, value] = rest;
-    const isRight = typeof count === "number" && isName(topic);
+    const isRight = typeof count === "number" && isShortText(topic);
     return isRight ? { kind: "value", from, count, topic, value } : undefined;
   }
   const [to, id, ...more] = rest;
-  if (!isName(to) || !isName(id)) return undefined;
+  if (!isShortText(to) || !isShortText(id)) return undefined;
   if (kind === "a") return { kind: "answer", from, to, id, value: more[0] };
   const [topic, value] = more;
-  return kind === "q" && isName(topic) ? { kind: "question", from, to, id, topic, value } : undefined;
+  return kind === "q" && isShortText(topic) ? { kind: "question", from, to, id, topic, value } : undefined;
 }
 
 function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-function isName(value: unknown): value is string {
+function isShortText(value: unknown): value is string {
   return isText(value) && value.length <= MOST_NAME;
 }
 

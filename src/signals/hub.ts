@@ -2,7 +2,7 @@ import { background, boundedCall } from "../core/async.js";
 import { newId } from "../core/ids.js";
 import { evictOldest } from "../core/maps.js";
 import type { Carrier } from "./carrier.js";
-import { changedTexts, type Frame, frameOf, type Question, textOf, utf8Length } from "./frames.js";
+import { changedTexts, type Frame, frameOf, frameText, type Question, utf8Length } from "./frames.js";
 import type { Inquiry, SignalMember, Signals, Topic } from "./signals.js";
 
 /** Interval between two sends, in milliseconds. Changes and values are collected in between. */
@@ -29,7 +29,7 @@ const MOST_SENDERS = 1_000;
  * outdated and unknown ones. Without a carrier it connects the engines of one process only.
  */
 export class SignalHub implements Signals {
-  readonly #members = new Map<string, Member>();
+  readonly #members = new Map<string, HubMember>();
   readonly #carrier: Carrier | undefined;
   readonly #maxBytes: number;
   #isOpen = false;
@@ -41,7 +41,7 @@ export class SignalHub implements Signals {
   }
 
   join(name: string): SignalMember {
-    const member = new Member(name, {
+    const member = new HubMember(name, {
       maxBytes: this.#maxBytes,
       isAlone: () => this.#carrier === undefined && this.#members.size < 2,
       broadcast: (texts) => this.#broadcast(name, texts),
@@ -67,7 +67,7 @@ export class SignalHub implements Signals {
     if (this.#isOpen) await this.#carrier?.close();
   }
 
-  #left(member: Member): void {
+  #left(member: HubMember): void {
     if (this.#members.get(member.name) !== member) return;
     this.#members.delete(member.name);
     this.#carrier?.left?.(member.name);
@@ -116,7 +116,7 @@ interface HubPart {
 type ValueListener = (value: unknown, from: string) => void;
 type Answerer = (question: unknown, from: string) => Promise<unknown> | undefined;
 
-class Member implements SignalMember {
+class HubMember implements SignalMember {
   readonly name: string;
   readonly #hub: HubPart;
   #changed = new Set<string>();
@@ -166,7 +166,7 @@ class Member implements SignalMember {
   async ask<Q, A>(to: string, inquiry: Inquiry<Q, A>, question: Q, timeoutMs: number): Promise<A | undefined> {
     if (this.#hasLeft) return undefined;
     const id = newId();
-    const text = textOf({ kind: "question", from: this.name, to, id, topic: inquiry.name, value: question });
+    const text = frameText({ kind: "question", from: this.name, to, id, topic: inquiry.name, value: question });
     if (utf8Length(text) > this.#hub.maxBytes) return undefined;
     return boundedCall<A | undefined>((resolve) => {
       const timer = background(setTimeout(() => resolve(undefined), timeoutMs));
@@ -216,7 +216,7 @@ class Member implements SignalMember {
     const { maxBytes } = this.#hub;
     const texts = changedTexts(this.name, this.#changed, maxBytes);
     for (const [topic, value] of this.#values) {
-      const text = textOf({ kind: "value", from: this.name, count: ++this.#count, topic, value });
+      const text = frameText({ kind: "value", from: this.name, count: ++this.#count, topic, value });
       if (utf8Length(text) <= maxBytes) texts.push(text);
     }
     this.#changed = new Set();
@@ -243,7 +243,7 @@ class Member implements SignalMember {
     try {
       const answer = await this.#answerers.get(topic)?.(value, from);
       if (answer === undefined) return;
-      const text = textOf({ kind: "answer", from: this.name, to: from, id, value: answer });
+      const text = frameText({ kind: "answer", from: this.name, to: from, id, value: answer });
       if (utf8Length(text) <= this.#hub.maxBytes) await this.#hub.send(from, text);
     } catch {
       // Without an answer, the member that asked acts as it would without signals.

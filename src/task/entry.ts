@@ -99,13 +99,13 @@ export function millisOf(timestamp: Timestamp | undefined): number {
 const responseKey: unique symbol = Symbol("response");
 const sizeKey: unique symbol = Symbol("size");
 
-interface Shown {
+interface EntryCaches {
   [responseKey]?: StreamResponse;
   [sizeKey]?: number;
 }
 
 /** Notes a large entry's size in the store, in bytes, before it is read. */
-export function noteSize(entry: LogEntry & Shown, bytes: number): LogEntry {
+export function noteSize(entry: LogEntry & EntryCaches, bytes: number): LogEntry {
   if (bytes >= LARGE_BYTES) entry[sizeKey] = bytes;
   return entry;
 }
@@ -116,7 +116,7 @@ export function noteSize(entry: LogEntry & Shown, bytes: number): LogEntry {
  */
 export function responseOf(entry: LogEntry): StreamResponse | undefined {
   if (entry.event.case !== "status" && entry.event.case !== "artifact") return undefined;
-  const shown: LogEntry & Shown = entry;
+  const shown: LogEntry & EntryCaches = entry;
   const known = shown[responseKey];
   if (known !== undefined) return known;
   const response = cacheForms(mark(eventResponse(entry.event.value), { generation: entry.generation }));

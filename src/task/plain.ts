@@ -98,7 +98,7 @@ export function partsOf(of: WithContent): PlainPart[] {
 function joinedText(parts: WithParts["parts"], separator: string): string {
   let text: string | undefined;
   for (const part of parts) {
-    const more = textIn(part);
+    const more = textOfPart(part);
     if (more !== undefined) text = text === undefined ? more : text + separator + more;
   }
   return text ?? "";
@@ -117,7 +117,7 @@ function statusMessage({ status }: Pick<Task, "status">): Message | undefined {
   return status?.message?.role === Role.USER ? undefined : status?.message;
 }
 
-function textIn(part: Part | PlainPart): string | undefined {
+function textOfPart(part: Part | PlainPart): string | undefined {
   if (!("content" in part)) return part.text;
   return part.content.case === "text" ? part.content.value : undefined;
 }
@@ -146,7 +146,7 @@ function plainPart(part: Part | PlainPart): PlainPart | undefined {
   const file = fileIn(part);
   if (file !== undefined) return { file, ...more };
   const typed = mediaType === "" ? more : { ...more, mediaType };
-  const text = textIn(part);
+  const text = textOfPart(part);
   if (text !== undefined) return { text, ...typed };
   const data = dataIn(part);
   return data === undefined ? undefined : { data, ...typed };
@@ -155,7 +155,7 @@ function plainPart(part: Part | PlainPart): PlainPart | undefined {
 /** The prototype of readable parts. Its getters are not enumerable, so serialization and copies ignore them. */
 const readablePart: object = {
   get text(): string | undefined {
-    return textIn(this as unknown as Part);
+    return textOfPart(this as unknown as Part);
   },
   get data(): JsonValue | undefined {
     return dataIn(this as unknown as Part);

@@ -8,13 +8,13 @@ import { type TaskFold, type View, viewTask } from "./fold.js";
 const maxViews = 16;
 
 /** The views of a fold at a position, cached while they are read. They keep the fold alive. */
-interface Shown {
+interface CachedViews {
   readonly fold: TaskFold;
   readonly position: number;
   readonly views: Map<string, WeakRef<Task>>;
 }
 
-const shown = new WeakMap<TaskFold, Shown>();
+const shown = new WeakMap<TaskFold, CachedViews>();
 
 /**
  * Returns a view of a fold's task that later entries do not change. A large one is shared by all readers of the same
@@ -38,7 +38,7 @@ function sharedView(fold: TaskFold, view: View, bytes: number): Task {
   return task;
 }
 
-function shownAt(fold: TaskFold): Shown {
+function shownAt(fold: TaskFold): CachedViews {
   const { position } = fold;
   let at = shown.get(fold);
   if (at?.position !== position) {

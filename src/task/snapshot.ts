@@ -80,10 +80,10 @@ const writeSnapshot = binaryWriter(SnapshotSchema);
 const readSnapshot = binaryReader(SnapshotSchema, STORED_LEVELS);
 
 /** Numbers and texts of a fold, in every chunk. */
-type Place = Pick<TaskFold, "position" | "generation" | "generationPosition" | "statusPosition" | "version">;
+type FoldPosition = Pick<TaskFold, "position" | "generation" | "generationPosition" | "statusPosition" | "version">;
 
 /** The fields of a fold besides its task. Lists are in the first chunk only. */
-interface FoldHead extends Place, Pick<TaskFold, "messages" | "changes" | "initialMetadata"> {
+interface FoldHead extends FoldPosition, Pick<TaskFold, "messages" | "changes" | "initialMetadata"> {
   relays: RelayedEntries | undefined;
   steps: StepRecord[];
   readonly stepBytes: number;
@@ -96,7 +96,7 @@ function foldHeadOf(fold: TaskFold): FoldHead {
   const place = { position, generation, generationPosition, statusPosition, version, changes, initialMetadata };
   const steps = fold.steps?.all().map((record) => create(StepRecordSchema, record)) ?? [];
   const stepBytes = fold.steps?.bytes ?? 0;
-  return { ...place, messages: fold.messages.slice(), relays: relaysOf(fold), steps, stepBytes, talk: talkOf(fold) };
+  return { ...place, messages: fold.messages.slice(), relays: relaysOf(fold), steps, stepBytes, talk: talkIn(fold) };
 }
 
 function relaysOf({ relays, knowsRelays }: TaskFold): RelayedEntries | undefined {
@@ -110,7 +110,7 @@ function relaysOf({ relays, knowsRelays }: TaskFold): RelayedEntries | undefined
   return known;
 }
 
-function talkOf({ talk, task }: TaskFold): StoredTalk | undefined {
+function talkIn({ talk, task }: TaskFold): StoredTalk | undefined {
   if (talk === undefined) return undefined;
   const marks = talk.marks.map((mark) => create(TalkMarkSchema, mark));
   for (const [place, { position, time }] of talk.artifacts.entries()) {

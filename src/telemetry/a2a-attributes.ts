@@ -13,16 +13,16 @@ const MAX_TEXT = 256;
 const MAX_REFERENCES = 32;
 
 /** The fields of requests, answers and events that name a task, a context or a message. Never their content. */
-interface Named extends Message {
+interface NamingMessage extends Message {
   readonly id?: unknown;
   readonly taskId?: unknown;
   readonly contextId?: unknown;
   readonly messageId?: unknown;
   readonly tenant?: unknown;
   readonly referenceTaskIds?: readonly string[];
-  readonly message?: Named;
+  readonly message?: NamingMessage;
   readonly status?: { readonly state?: TaskState };
-  readonly payload?: { readonly value?: Named };
+  readonly payload?: { readonly value?: NamingMessage };
 }
 
 /** Attributes of calls at their start, by method. */
@@ -52,38 +52,38 @@ export function noteMethod(span: TracedSpan, method: DescMethod, binding: string
 }
 
 /** Notes the ids of a request. */
-export function noteRequest(span: TracedSpan, request: Named): void {
+export function noteRequest(span: TracedSpan, request: NamingMessage): void {
   const { message } = request;
-  span.set(a2a.tenant, textOf(request.tenant));
-  span.set(a2a.taskId, textOf(message?.taskId ?? request.taskId ?? request.id));
-  span.set(a2a.contextId, textOf(message?.contextId ?? request.contextId));
+  span.set(a2a.tenant, cutText(request.tenant));
+  span.set(a2a.taskId, cutText(message?.taskId ?? request.taskId ?? request.id));
+  span.set(a2a.contextId, cutText(message?.contextId ?? request.contextId));
   if (message === undefined) return;
-  span.set(a2a.messageId, textOf(message.messageId));
+  span.set(a2a.messageId, cutText(message.messageId));
   const { referenceTaskIds = [] } = message;
   if (referenceTaskIds.length > 0) {
     span.set(
       a2a.referenceTaskIds,
-      referenceTaskIds.slice(0, MAX_REFERENCES).map((id) => textOf(id) ?? ""),
+      referenceTaskIds.slice(0, MAX_REFERENCES).map((id) => cutText(id) ?? ""),
     );
   }
 }
 
 /** Notes the ids and the state of an answer, or of an event of a stream. */
-export function noteAnswer(span: TracedSpan, answer: Named): void {
+export function noteAnswer(span: TracedSpan, answer: NamingMessage): void {
   const value = answer.payload?.value ?? answer;
   // A direct reply names no task; lists and configurations do not either.
   if (value.messageId === undefined && (value.status === undefined || value.contextId === undefined)) {
-    span.set(a2a.taskId, textOf(value.taskId));
+    span.set(a2a.taskId, cutText(value.taskId));
     return;
   }
-  span.set(a2a.taskId, textOf(value.taskId ?? value.id));
-  span.set(a2a.contextId, textOf(value.contextId));
+  span.set(a2a.taskId, cutText(value.taskId ?? value.id));
+  span.set(a2a.contextId, cutText(value.contextId));
   const state = value.status?.state;
-  if (state !== undefined) span.set(a2a.taskState, stateName(state));
+  if (state !== undefined) span.set(a2a.taskState, protoStateName(state));
 }
 
 /** Name of a state, such as `TASK_STATE_WORKING`. */
-export function stateName(state: TaskState): string {
+export function protoStateName(state: TaskState): string {
   return `TASK_STATE_${TaskState[state] ?? state}`;
 }
 
@@ -107,6 +107,6 @@ export function noteSuccess(span: TracedSpan, binding: string): void {
 }
 
 /** Cuts a value. Undefined for one that is not a text. */
-function textOf(value: unknown): string | undefined {
+function cutText(value: unknown): string | undefined {
   return typeof value === "string" ? value.slice(0, MAX_TEXT) : undefined;
 }

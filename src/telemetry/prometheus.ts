@@ -17,11 +17,11 @@ export async function metricsText(server: object): Promise<string> {
 
 /** Writes all metrics in the text format of Prometheus. */
 export async function prometheusText(metrics: Metrics): Promise<string> {
-  return textOf(await metrics.read());
+  return expositionText(await metrics.read());
 }
 
 /** Writes metrics that were read. */
-export function textOf(families: readonly MetricFamily[]): string {
+export function expositionText(families: readonly MetricFamily[]): string {
   return families.map(familyText).join("");
 }
 
@@ -50,12 +50,12 @@ function histogramLines(
 
 function labelText(names: readonly string[], values: readonly string[]): string {
   if (names.length === 0) return "";
-  return `{${names.map((name, index) => `${name}="${escaped(values[index] ?? "")}"`).join(",")}}`;
+  return `{${names.map((name, index) => `${name}="${escapedLabel(values[index] ?? "")}"`).join(",")}}`;
 }
 
 const escapedHelp = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 
-const escaped = (text: string): string => escapedHelp(text).replaceAll('"', '\\"');
+const escapedLabel = (text: string): string => escapedHelp(text).replaceAll('"', '\\"');
 
 /** Numbers as the format writes them: those that JavaScript writes otherwise are infinities. */
 function numberText(value: number): string {

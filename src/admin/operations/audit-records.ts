@@ -27,7 +27,7 @@ export function auditOperation({ recentAudit }: AdminParts): Pick<AdminMethods, 
       const shown = found.slice(0, page.limit);
       const last = shown.at(-1);
       return create(ListAuditRecordsResponseSchema, {
-        records: shown.map(messageOf),
+        records: shown.map(auditRecordMessage),
         nextPageToken: last !== undefined && found.length > shown.length ? page.token([last.micros]) : "",
       });
     },
@@ -40,7 +40,7 @@ function known(field: string, given: readonly string[], names: readonly string[]
   throw invalid([{ field, description: `must be some of ${names.join(", ")}` }]);
 }
 
-function messageOf({ micros, record }: PlacedRecord): AuditRecordMessage {
+function auditRecordMessage({ micros, record }: PlacedRecord): AuditRecordMessage {
   const { at: _, until, count = 0, ...facts } = record;
   const message = create(AuditRecordSchema, { at: timestampOf(micros), count: BigInt(count) });
   if (until !== undefined) message.until = timestampFromMs(Date.parse(until));

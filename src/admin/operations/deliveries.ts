@@ -51,7 +51,7 @@ export function deliveryOperations(parts: AdminParts): Pick<AdminMethods, Names>
   const { store, audit, pushOperations } = parts;
   const push = pushOperations ?? createPushOperations(() => undefined, { store, audit });
   const { holder } = parts.engine.pushes;
-  const toAttempt = (attempt: MadeAttempt): Attempt => attemptOf({ ...attempt, holder });
+  const toAttempt = (attempt: MadeAttempt): Attempt => attemptMessage({ ...attempt, holder });
   return {
     async listDeliveries(request) {
       const { limit, after, token } = pageOf(ListDeliveriesRequestSchema, request, ["string", "string"]);
@@ -59,7 +59,7 @@ export function deliveryOperations(parts: AdminParts): Pick<AdminMethods, Names>
       const filter = {
         ...{ tenant, owner, states: request.states.map(stateOf) },
         taskId: taskId === "" ? undefined : taskId,
-        target: originOf(target),
+        target: storedOrigin(target),
       };
       const key = after && { taskId: after[0], configId: after[1] };
       const { deliveries, next } = await readPages(parts, { ...filter, limit, after: key });
@@ -71,7 +71,7 @@ export function deliveryOperations(parts: AdminParts): Pick<AdminMethods, Names>
 
     async listAttempts(key) {
       await checkConfig(parts, key);
-      const stored = (await store.listAttempts(key)).map(attemptOf);
+      const stored = (await store.listAttempts(key)).map(attemptMessage);
       const attempts = [...stored, ...push.attemptsOf(key).map(toAttempt)];
       attempts.sort((a, b) => timeOf(b) - timeOf(a));
       return create(ListAttemptsResponseSchema, { attempts: attempts.slice(0, MAX_ATTEMPTS) });
@@ -82,7 +82,7 @@ export function deliveryOperations(parts: AdminParts): Pick<AdminMethods, Names>
       if (keys.length > 0 && isFiltered) {
         throw invalid([{ field: "keys", description: "must be empty if there are filters" }]);
       }
-      const filter = { tenant, owner, target: originOf(target) };
+      const filter = { tenant, owner, target: storedOrigin(target) };
       const count = await push.redrive(keys.length > 0 ? { keys } : filter, call);
       return create(RedriveDeliveriesResponseSchema, { count: BigInt(count) });
     },
@@ -147,7 +147,7 @@ function stateOf(state: DeliveryState): DeliveryStateName {
 }
 
 /** The origin as the store has it, with its port; undefined for an absent filter. */
-function originOf(target: string): string | undefined {
+function storedOrigin(target: string): string | undefined {
   if (target === "") return undefined;
   const url = parseUrl(target);
   return url === undefined || url.host === "" ? target : webhookOrigin(url);
@@ -165,7 +165,7 @@ export function deliveryOf(stored: StoredDelivery): Delivery {
   });
 }
 
-function attemptOf(attempt: FailedAttempt & { readonly byOperator?: boolean }): Attempt {
+function attemptMessage(attempt: FailedAttempt & { readonly byOperator?: boolean }): Attempt {
   const { time, durationMs, generation, status, answer, failure, holder, byOperator = false } = attempt;
   const facts = { durationMs, generation, status, answer, failure, holder, byOperator };
   return create(AttemptSchema, { ...facts, time: timestampOf(time) });

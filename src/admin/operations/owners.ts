@@ -79,7 +79,7 @@ async function deleteAll(parts: AdminParts, filter: Filter): Promise<Deletion> {
       // The first pass may miss a task whose status changes meanwhile: it moves to the beginning of the list.
       if (isLast) isLast = pass > 1 && !(await hasOlder(parts, heads, began));
       // Cancels each as its client would. The agent gets the grace period of a cancel, and is not waited for afterwards.
-      const ended = await Promise.all(heads.map((head) => end(parts, head, filter)));
+      const ended = await Promise.all(heads.map((head) => endTask(parts, head, filter)));
       removed += ended.filter(Boolean).length;
       removed += await parts.store.removeTasks({ taskIds: heads.map(({ taskId }) => taskId) });
     }
@@ -128,7 +128,7 @@ function createdAt(first: Uint8Array): number {
  * Ends a task. One that ended or was removed meanwhile is left to the removal.
  * @returns true if it is removed already, because its log cannot be read
  */
-async function end(parts: AdminParts, { taskId, state }: TaskHead, { call }: Filter): Promise<boolean> {
+async function endTask(parts: AdminParts, { taskId, state }: TaskHead, { call }: Filter): Promise<boolean> {
   if (isTerminal(state)) return false;
   const { control } = parts.engine;
   try {

@@ -88,7 +88,7 @@ async function getServer(parts: AdminParts): ReturnType<Methods["getServer"]> {
     started: timestampFromMs(Math.round(performance.timeOrigin)),
     holder: engine.holder,
     readiness: lifecycle.readiness,
-    readinessReason: reasonOf(parts),
+    readinessReason: unreadyReason(parts),
     calls: BigInt(metrics.openCalls()),
     streams: BigInt(metrics.openStreams()),
     running: BigInt(engine.running),
@@ -113,7 +113,7 @@ function commitsOf({ commitDuration }: AdminParts["metrics"]): { commits: bigint
   return { commits: BigInt(all?.value.count ?? 0), commitSeconds: all?.value.sum ?? 0 };
 }
 
-function reasonOf({ lifecycle, store }: AdminParts): string {
+function unreadyReason({ lifecycle, store }: AdminParts): string {
   const { status } = store.health;
   if (lifecycle.readiness === "starting") return "The server has not started yet.";
   if (lifecycle.readiness === "draining") return "The server refuses new calls, because it is going to end.";

@@ -80,7 +80,7 @@ export function taskOperations(
   };
 }
 
-interface ReadTask extends Pick<StoredTask, "head" | "bytes"> {
+interface ShownTask extends Pick<StoredTask, "head" | "bytes"> {
   readonly task?: Task;
   readonly damaged: boolean;
 }
@@ -93,7 +93,7 @@ async function readTask(
   parts: AdminParts,
   { taskId, maxEntries }: Pick<GetTaskRequest, "taskId" | "maxEntries">,
   call: Call,
-): Promise<ReadTask> {
+): Promise<ShownTask> {
   const { store, engine } = parts;
   try {
     const row = maxEntries === 0 ? undefined : await store.head({ taskId });

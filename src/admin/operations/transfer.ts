@@ -97,8 +97,8 @@ async function importTask(
     throw new A2AError("TASK_TOO_LARGE", `The task has ${bytes} bytes, of at most ${limits.maxTaskBytes}.`);
   }
   if (id !== read.taskId) renameTask(read, id);
-  const entries = [...read.entries, ...endOf(read)];
-  const head = headOf(entries, read, { taskId: id, tenant, owner });
+  const entries = [...read.entries, ...failedEnd(read)];
+  const head = importedRow(entries, read, { taskId: id, tenant, owner });
   await save(store, head, entries, read.conversation);
   return create(ImportTaskResponseSchema, { task: summaryOf({ agents }, { ...head, lease: null }) });
 }
@@ -142,7 +142,7 @@ function checkState(state: Uint8Array | undefined): void {
 }
 
 /** The final status of a task that had not ended: its agent does not run. */
-function endOf({ fold }: TaskImport): LogEntry[] {
+function failedEnd({ fold }: TaskImport): LogEntry[] {
   if (isTerminal(fold.state)) return [];
   const { id, contextId } = fold.task;
   const draft = statusDraft({ taskId: id, contextId }, TaskState.FAILED, UNFINISHED, Date.now());
@@ -151,7 +151,7 @@ function endOf({ fold }: TaskImport): LogEntry[] {
   return [end];
 }
 
-function headOf(
+function importedRow(
   entries: readonly LogEntry[],
   { fold }: TaskImport,
   names: Pick<TaskRow, "taskId" | "tenant" | "owner">,

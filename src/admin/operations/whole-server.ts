@@ -40,12 +40,12 @@ export function ofWholeServer(own: OfProcess, others: OtherProcesses | undefined
 }
 
 /** The types of one method, whose relation TypeScript does not see through its name. */
-type Method = (request: unknown, context: AdminContext | undefined) => Promise<MessageShape<DescMessage>>;
+type AnyMethod = (request: unknown, context: AdminContext | undefined) => Promise<MessageShape<DescMessage>>;
 
-function ofAll(name: keyof OfProcess, own: OfProcess, others: OtherProcesses, merges: Merge): Method {
+function ofAll(name: keyof OfProcess, own: OfProcess, others: OtherProcesses, merges: Merge): AnyMethod {
   const { input, output } = AdminService.method[name];
   const question = `admin.${name}`;
-  const ask = own[name] as unknown as Method;
+  const ask = own[name] as unknown as AnyMethod;
   const merge = merges[name] as unknown as (answers: readonly unknown[], request: unknown) => MessageShape<DescMessage>;
   // None of these methods depends on its caller.
   others.answer(question, async (value) =>

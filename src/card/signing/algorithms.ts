@@ -42,13 +42,13 @@ export function isVerifiable(alg: string): boolean {
 export function takes(alg: string, key: JWK): boolean {
   const form = Object.hasOwn(verifiable, alg) ? verifiable[alg] : undefined;
   if (form === undefined || key.kty !== form.kty || (form.crv !== undefined && key.crv !== form.crv)) return false;
-  if (key.alg !== undefined && nameOf(key.alg) !== nameOf(alg)) return false;
+  if (key.alg !== undefined && algorithmName(key.alg) !== algorithmName(alg)) return false;
   if (key.use !== undefined && key.use !== "sig") return false;
   return !Array.isArray(key.key_ops) || key.key_ops.some((use) => use === "verify" || use === "sign");
 }
 
 /** RFC 9864 renames the EdDSA of RFC 8037 with Ed25519. */
-const nameOf = (alg: string): string => (alg === "Ed25519" ? "EdDSA" : alg);
+const algorithmName = (alg: string): string => (alg === "Ed25519" ? "EdDSA" : alg);
 
 /** The algorithm by which a key signs cards, or undefined. */
 export function algorithmFor(key: JWK): CardAlgorithm | undefined {

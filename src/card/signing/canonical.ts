@@ -7,14 +7,14 @@ import { isJsonObject } from "../../wire/json-struct.js";
 import { setOwn } from "../../wire/json-value.js";
 import { CardFormError, type CardInput, jsonOfCard } from "./card-json.js";
 
-type Json = Record<string, unknown>;
+type JsonMembers = Record<string, unknown>;
 
 /** The members of a card that a signature covers, and those that it may omit. */
 export interface CardMembers {
   /** Members of the contract, by the presence rules of specification 8.4.1, without `signatures`. */
-  readonly known: Json;
+  readonly known: JsonMembers;
   /** The same including unknown members. */
-  readonly whole: Json;
+  readonly whole: JsonMembers;
   /** Places of members that the contract does not know, such as `url` or `skills[0].price`. */
   readonly unknown: readonly string[];
 }
@@ -54,8 +54,8 @@ export function membersOfCard(card: CardInput): CardMembers {
  * Drops every empty text, list and object at every depth, including REQUIRED ones. The specification does not say so,
  * but some libraries sign and verify this form.
  */
-export function withoutEmpty(json: Readonly<Json>): Json {
-  return (dropEmpty(json) as Json | undefined) ?? {};
+export function withoutEmpty(json: Readonly<JsonMembers>): JsonMembers {
+  return (dropEmpty(json) as JsonMembers | undefined) ?? {};
 }
 
 function dropEmpty(value: unknown): unknown {
@@ -65,7 +65,7 @@ function dropEmpty(value: unknown): unknown {
     const items = value.map(dropEmpty).filter((item) => item !== undefined);
     return items.length === 0 ? undefined : items;
   }
-  const kept: Json = {};
+  const kept: JsonMembers = {};
   for (const [name, inner] of Object.entries(value)) {
     const left = dropEmpty(inner);
     if (left !== undefined) setOwn(kept, name, left);
@@ -94,10 +94,10 @@ const wrong = (at: At, what: string): CardFormError => new CardFormError(`${at.p
  * Reads a message by the presence rules: keeps set `optional` fields and messages, drops other fields with default
  * values.
  */
-function readMessage(desc: DescMessage, json: unknown, at: At): Json {
+function readMessage(desc: DescMessage, json: unknown, at: At): JsonMembers {
   if (!isJsonObject(json)) throw wrong(at, "is not an object");
   if (at.depth > WRITTEN_JSON_LEVELS) throw wrong(at, "is nested too deep");
-  const present: Json = {};
+  const present: JsonMembers = {};
   const seen = new Set<DescField>();
   for (const [name, value] of Object.entries(json)) {
     const here = inside(at, name);
@@ -128,7 +128,7 @@ function readField(field: DescField, json: unknown, at: At): unknown {
   }
   if (field.fieldKind !== "map") return readItem(field, json, at);
   if (!isJsonObject(json)) throw wrong(at, "is not an object");
-  const entries: Json = {};
+  const entries: JsonMembers = {};
   for (const [key, item] of Object.entries(json)) setOwn(entries, key, readItem(field, item, inside(at, key)));
   return entries;
 }
@@ -157,7 +157,7 @@ function readJson(json: unknown, at: At): unknown {
   if (at.depth > WRITTEN_JSON_LEVELS) throw wrong(at, "is nested too deep");
   if (Array.isArray(json)) return json.map((item, i) => readJson(item, inside(at, String(i))));
   if (!isJsonObject(json)) return json;
-  const copy: Json = {};
+  const copy: JsonMembers = {};
   for (const [name, value] of Object.entries(json)) setOwn(copy, name, readJson(value, inside(at, name)));
   return copy;
 }

@@ -18,7 +18,7 @@ const MAX_KEYS = 100;
 /** @throws CardKeyError if the key is not a public key. */
 export async function readPublicKey(key: PublicCardKey): Promise<JWK> {
   if (typeof key !== "string") return checked(key);
-  if (!isPem(key)) return checked(jsonOf(key));
+  if (!isPem(key)) return checked(parsedKey(key));
   const fault = publicPemFault(key);
   if (fault !== undefined) throw new CardKeyError(`The key ${fault}.`);
   const jwk = await jwkOfPem(key);
@@ -32,14 +32,14 @@ export async function readPublicKey(key: PublicCardKey): Promise<JWK> {
  * @throws CardKeyError for an invalid JWKS.
  */
 export function readKeySet(given: unknown): JWK[] {
-  const set = typeof given === "string" ? jsonOf(given) : given;
+  const set = typeof given === "string" ? parsedKey(given) : given;
   const keys = isJsonObject(set) ? set.keys : undefined;
   if (!Array.isArray(keys)) throw new CardKeyError("It is not a JWKS: it has no list of keys.");
   if (keys.length > MAX_KEYS) throw new CardKeyError(`The JWKS has more than ${MAX_KEYS} keys.`);
   return keys.filter(isJsonObject) as JWK[];
 }
 
-function jsonOf(text: string): unknown {
+function parsedKey(text: string): unknown {
   try {
     return parseJson(text);
   } catch {

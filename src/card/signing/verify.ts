@@ -302,8 +302,8 @@ const isBase64Url = (value: unknown): value is string => typeof value === "strin
 /** Reads a signature of a card (specification 8.4.2). */
 function readHeader(given: unknown): ProtectedHeader | RefusedHeader {
   const read = isJsonObject(given) ? protectedHeader(given.protected) : undefined;
-  const kid = textIn(read?.kid);
-  const alg = textIn(read?.alg);
+  const kid = textOrUndefined(read?.kid);
+  const alg = textOrUndefined(read?.alg);
   const refuse = (fault: RefusedHeader["fault"], why: string): RefusedHeader => ({ kid, alg, fault, why });
   if (!isJsonObject(given) || read === undefined) return refuse("malformed", "it has no protected header");
   const { protected: text, signature, header } = given;
@@ -322,7 +322,7 @@ function readHeader(given: unknown): ProtectedHeader | RefusedHeader {
   return { kid, alg, jku: read.jku, text: text as string, signature };
 }
 
-const textIn = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const textOrUndefined = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
 /** Reads the protected header of a signature; undefined for any other value. */
 export function protectedHeader(text: unknown): Record<string, unknown> | undefined {

@@ -156,7 +156,7 @@ export class Unstored {
       const entry = placeDraft(draft, ++position, generation);
       noteChanges(entry, pending);
       noteTurn(entry, options.fence?.turn ?? turn);
-      const next = writer === undefined ? origin : noteOrigin(entry, writer, attemptOf(options), origin);
+      const next = writer === undefined ? origin : noteOrigin(entry, writer, attemptNumber(options), origin);
       const encoded = encodeEntry(entry);
       size += encoded.length;
       if (more && size > maxAppendBytes) break;
@@ -192,7 +192,7 @@ function noteTurn(entry: LogEntry, turn: number | undefined): void {
 }
 
 /** A lease whose turn has not started has an attempt below 1. */
-function attemptOf({ fence }: AppendOptions): number {
+function attemptNumber({ fence }: AppendOptions): number {
   return fence === undefined ? 0 : Math.max(0, runsOf(fence));
 }
 

@@ -89,16 +89,16 @@ export class StateChanges implements TurnConversationState {
 
   async get<T>(): Promise<T | undefined> {
     await this.#read();
-    return parsed(this.#text) as T | undefined;
+    return stateFrom(this.#text) as T | undefined;
   }
 
   async set(value: unknown): Promise<void> {
-    const text = jsonOf(value);
+    const text = stateText(value);
     await this.#change(() => text);
   }
 
   async update<T>(change: (before: T | undefined) => T): Promise<T> {
-    return parsed(await this.#change((before) => jsonOf(change(parsed(before) as T | undefined)))) as T;
+    return stateFrom(await this.#change((before) => stateText(change(stateFrom(before) as T | undefined)))) as T;
   }
 
   /** Position of the turn's message. */
@@ -246,12 +246,12 @@ function firstVersion(): number {
   return Math.floor(Math.random() * MAX_FIRST_VERSION) + 1;
 }
 
-function parsed(text: string | undefined): unknown {
+function stateFrom(text: string | undefined): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
 /** @throws TypeError, RangeError */
-function jsonOf(value: unknown): string {
+function stateText(value: unknown): string {
   if (isPromiseLike(value)) throw new TypeError("A change of the conversation's state has to be synchronous.");
   const text = JSON.stringify(jsonCopy("The state of a conversation", value));
   const bytes = utf8LengthOf(text);

@@ -10,7 +10,7 @@ import { storedEntry } from "./fold-stored.js";
 import type { LogHooks } from "./hooks.js";
 import { SnapshotSaver } from "./snapshots.js";
 import { StoredHead, TurnProgress } from "./stored-head.js";
-import { LogPageCache, Tail, Waiters } from "./tail.js";
+import { ChangeListeners, LogPageCache, Tail } from "./tail.js";
 
 export interface StoredLogOptions {
   readonly store: TaskStore;
@@ -41,7 +41,7 @@ export abstract class StoredLog {
   /** Number of holders that need only the task's events. */
   #followers = 0;
   readonly #snapshots: SnapshotSaver;
-  readonly #changes = new Waiters();
+  readonly #changes = new ChangeListeners();
   #pages: LogPageCache | undefined;
 
   constructor(options: StoredLogOptions) {

@@ -57,7 +57,7 @@ export class Tail {
 }
 
 /** Callbacks that wait for the next change of a task. */
-export class Waiters {
+export class ChangeListeners {
   #waiting = new Set<() => void>();
 
   /** Calls back once, at the next change. */

@@ -129,7 +129,7 @@ export class ConversationReader {
     const ms = present?.ms ?? Date.now();
     // All other utterances are older, whenever they were stored.
     const place = { ms: Number.MAX_SAFE_INTEGER, taskId: "", position: 0, after: 0 };
-    return messageOf({ taskId, ms, state: TaskState.UNSPECIFIED, content: message }, { place, skip: undefined });
+    return toMessage({ taskId, ms, state: TaskState.UNSPECIFIED, content: message }, { place, skip: undefined });
   }
 }
 
@@ -190,7 +190,7 @@ class TalkPage {
   messages(): ConversationMessage[] {
     const complete = this.#found.filter(({ ms }) => ms > this.#completeAfter).sort(compareTalk);
     const newest = this.limit === 0 ? [] : complete.slice(-this.limit);
-    return newest.map((each) => messageOf(each, { place: each, skip: this.#skipFor(each) }));
+    return newest.map((each) => toMessage(each, { place: each, skip: this.#skipFor(each) }));
   }
 
   /** Returns the last task of the list up to which none has an utterance older than a place. */
@@ -205,7 +205,7 @@ function placed(taskId: string, utterances: readonly Utterance[]): Placed[] {
   return utterances.map((each) => ({ ...each, taskId }));
 }
 
-function messageOf(of: Pick<Placed, "taskId" | "ms" | "state" | "content">, cursor: TalkCursor): ConversationMessage {
+function toMessage(of: Pick<Placed, "taskId" | "ms" | "state" | "content">, cursor: TalkCursor): ConversationMessage {
   const { taskId, ms, state, content } = of;
   const isUser = state === TaskState.UNSPECIFIED && !isArtifact(content);
   return {
@@ -283,7 +283,7 @@ function talkCursor({ place, skip }: TalkCursor): string {
 
 /** Decodes the cursor of an utterance. @throws TypeError */
 function talkCursorOf(text: string): TalkCursor {
-  const [ms, taskId, position, after, statusTime, head] = decoded(text);
+  const [ms, taskId, position, after, statusTime, head] = cursorValues(text);
   if (typeof ms !== "number" || typeof taskId !== "string") throw notACursor();
   if (typeof position !== "number" || typeof after !== "number") throw notACursor();
   const skip = typeof statusTime === "number" && typeof head === "string" ? { statusTime, taskId: head } : undefined;
@@ -292,12 +292,12 @@ function talkCursorOf(text: string): TalkCursor {
 
 /** Decodes the cursor of a task. @throws TypeError */
 function listCursorOf(text: string): ListPlace {
-  const [statusTime, taskId] = decoded(text);
+  const [statusTime, taskId] = cursorValues(text);
   if (typeof statusTime !== "number" || typeof taskId !== "string") throw notACursor();
   return { statusTime, taskId };
 }
 
-function decoded(text: string): unknown[] {
+function cursorValues(text: string): unknown[] {
   try {
     const values: unknown = JSON.parse(new TextDecoder().decode(fromBase64(text)));
     if (Array.isArray(values)) return values;

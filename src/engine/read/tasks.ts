@@ -88,7 +88,7 @@ export class Tasks {
 
   /** Returns a page of the scope's tasks, newest status first (specification 3.1.4). */
   list(request: ListRequest, view: View, cause: LogCause): Promise<TaskPage> {
-    return this.#reader.list(request, view, cause).catch(fail);
+    return this.#reader.list(request, view, cause).catch(throwToCaller);
   }
 
   /** Returns the tasks that a message references, as far as its sender may see them. */
@@ -203,7 +203,7 @@ export class Tasks {
   };
 }
 
-function fail(error: unknown): never {
+function throwToCaller(error: unknown): never {
   throw toCallerError(error);
 }
 

@@ -53,17 +53,17 @@ export async function runToEnd(iterator: EventReader, end: AgentEnd, logger: Log
 
 function nameLate(event: unknown, { state }: AgentEnd, logger: Logger): void {
   const where = state === undefined ? "its direct answer" : "the end of its task";
-  const facts = { event: kindOf(event), ...(state !== undefined && { ended: TaskState[state] }) };
+  const facts = { event: eventKind(event), ...(state !== undefined && { ended: TaskState[state] }) };
   logger.warn(facts, `an agent yielded an event after ${where}; the event is dropped, and the agent stopped`);
 }
 
 /** Logs an event that a turn emits after its end. */
 export function logLate(event: unknown, logger: Logger): void {
-  logger.warn({ event: kindOf(event) }, "an agent emitted an event after its turn; the event is dropped");
+  logger.warn({ event: eventKind(event) }, "an agent emitted an event after its turn; the event is dropped");
 }
 
 /** Names the kind of an event for the log. */
-function kindOf(event: unknown): string {
+function eventKind(event: unknown): string {
   if (!isEvent(event)) return "none";
   return event.kind === "status" ? (TaskState[event.state] ?? "status") : String(event.kind);
 }

@@ -143,11 +143,11 @@ function isReplyEvent(value: unknown): value is ReplyEvent {
  * @throws A2AError INVALID_AGENT_RESPONSE if the agent gave none, INTERNAL if it failed
  */
 export function directReply(started: PendingTurn, contextId: string, logger: Logger): Message | Promise<Message> {
-  if (isReply(started)) return answerOf(started, started.first.value, contextId, logger);
-  return replyOf(started, logger).then((event) => answerOf(started, event, contextId, logger));
+  if (isReply(started)) return directAnswer(started, started.first.value, contextId, logger);
+  return replyOf(started, logger).then((event) => directAnswer(started, event, contextId, logger));
 }
 
-function answerOf(started: PendingTurn, event: ReplyEvent, contextId: string, logger: Logger): Message {
+function directAnswer(started: PendingTurn, event: ReplyEvent, contextId: string, logger: Logger): Message {
   const message = checkedReply(event, contextId, logger);
   if (changesOf(started.turn)?.unstored !== undefined) {
     void abandonAgent(started, logger);

@@ -61,7 +61,7 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
   const begins = paused || lease.attempt < 1;
   const again =
     first !== undefined && served !== undefined && (begins || mayRunAgain(recovery, served, ranBefore(first, attempt)));
-  if (!again) return fail(recovery, first);
+  if (!again) return failTask(recovery, first);
   if (!leases.admit(log.taskId)) return leases.park(log.taskId, lease);
   const begun = begins ? leases.lease(open[0]?.position ?? 0) : lease;
   const start = await enter(recovery, begun, begins);
@@ -112,7 +112,7 @@ function ranBefore(turn: TurnRequest, attempt: number): TurnRequest {
 }
 
 /** @param turn the interrupted turn */
-async function fail({ log, lease, source, ended }: Recovery, turn: TurnRequest | undefined): Promise<void> {
+async function failTask({ log, lease, source, ended }: Recovery, turn: TurnRequest | undefined): Promise<void> {
   const what = ended === "outage" ? "an outage of the task store" : "a crash of the server";
   const why = `The agent was stopped by ${what} before it finished.`;
   // Before the end is stored: after another crash nothing would cancel them.

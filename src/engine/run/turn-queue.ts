@@ -57,7 +57,7 @@ export class TurnQueue {
 
 /** Returns the turn of a message from its entry, for a process that did not accept it; undefined for other entries. */
 export function storedTurn(head: TaskHead, entry: LogEntry): TurnRequest | undefined {
-  const message = messageOf(entry);
+  const message = messageOfEntry(entry);
   const context = entry.turn;
   if (message === undefined) return undefined;
   return {
@@ -81,7 +81,7 @@ export function storedTurn(head: TaskHead, entry: LogEntry): TurnRequest | undef
   };
 }
 
-function messageOf(entry: LogEntry): Message | undefined {
+function messageOfEntry(entry: LogEntry): Message | undefined {
   if (entry.event.case === "message") return entry.event.value;
   if (entry.event.case === "created") return entry.event.value.history.at(-1) ?? create(MessageSchema);
   return undefined;

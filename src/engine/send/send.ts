@@ -32,7 +32,7 @@ import { type SendCommand, type SendResult, scopeOf } from "./send-command.js";
 import { Creations, TaskCreation, type TaskCreationSource } from "./task-creation.js";
 
 /** A client-named task: its stored id, and the messages that it begins with. */
-type Named = Pick<TurnRequest, "taskId" | "earlier">;
+type NamedTask = Pick<TurnRequest, "taskId" | "earlier">;
 
 /** Timeout of an agent's `accept`, in milliseconds. */
 export const acceptance = { timeoutMs: 30_000 } as const;
@@ -139,7 +139,7 @@ export class Sender {
     return { contextId: task.contextId, messages };
   }
 
-  #sendNew(command: SendCommand, message: Message, named?: Named): Promise<SendResult> {
+  #sendNew(command: SendCommand, message: Message, named?: NamedTask): Promise<SendResult> {
     if (command.ifGeneration !== undefined) {
       throw invalid([
         { field: "message.taskId", description: "a generation can be expected of an existing task only" },
@@ -152,7 +152,7 @@ export class Sender {
     return this.#ask(command, message, named).then(() => this.#sendAccepted(command, message, named));
   }
 
-  #sendAccepted(command: SendCommand, message: Message, named: Named | undefined): Promise<SendResult> {
+  #sendAccepted(command: SendCommand, message: Message, named: NamedTask | undefined): Promise<SendResult> {
     const kind = command.served.agent.responds ?? "task";
     const hasTask = kind !== "message" || command.served.agent.remembers === true;
     const taskId = named !== undefined ? message.taskId : hasTask ? newId() : "";
@@ -246,7 +246,7 @@ export class Sender {
   }
 
   /** Lets the agent reject a message before anything is stored. @throws A2AError the agent's rejection */
-  async #ask(command: SendCommand, message: Message, named?: Named, fold?: TaskFold): Promise<void> {
+  async #ask(command: SendCommand, message: Message, named?: NamedTask, fold?: TaskFold): Promise<void> {
     const { logger } = this.#source;
     const how = { logger, timeoutMs: acceptance.timeoutMs, ...(fold && { fold }) };
     await askToAccept(this.#taskless(command, turnOf(command, message, named)), how);
@@ -293,7 +293,7 @@ export class Sender {
       }
       tasks.logs.release(log);
       // A rejected message may be the retry of one that another process has just accepted.
-      const known = isRejection(error) ? await this.#acceptance.remembered(command) : undefined;
+      const known = isStateRefusal(error) ? await this.#acceptance.remembered(command) : undefined;
       return known === undefined ? this.#acceptance.repeated(command, error) : this.#acceptance.open(command, known);
     }
   }
@@ -303,7 +303,7 @@ function taskResult(task: TaskHandle): SendResult {
   return { kind: "task", task };
 }
 
-function turnOf(command: SendCommand, message: Message, named?: Named): TurnRequest {
+function turnOf(command: SendCommand, message: Message, named?: NamedTask): TurnRequest {
   return {
     taskId: named?.taskId ?? message.taskId,
     message,
@@ -339,7 +339,7 @@ function unlessNotFound(error: unknown): undefined {
 }
 
 /** True if a message was rejected because of its task's state. */
-function isRejection(error: unknown): boolean {
+function isStateRefusal(error: unknown): boolean {
   const refusals: readonly string[] = ["GENERATION_MISMATCH", "TOO_MANY_REQUESTS", "UNSUPPORTED_OPERATION"];
   return error instanceof A2AError && refusals.includes(error.reason);
 }

@@ -127,10 +127,10 @@ export async function createPushSigner(options: PushSignerOptions): Promise<Push
   };
 
   async function withBearer(
-    made: HeaderFields | Promise<HeaderFields>,
+    made: SignedHeaders | Promise<SignedHeaders>,
     body: Uint8Array | string,
     seconds: number,
-  ): Promise<HeaderFields> {
+  ): Promise<SignedHeaders> {
     const key = await bearer();
     return key === undefined ? made : withHeader(await made, "authorization", bodyToken(key, body, seconds));
   }
@@ -159,13 +159,13 @@ async function makeRsaKey(): Promise<ReadyKey | undefined> {
   return key;
 }
 
-type HeaderFields = Record<string, string>;
+type SignedHeaders = Record<string, string>;
 
 function withHeader(
-  headers: HeaderFields,
+  headers: SignedHeaders,
   name: string,
   value: string | Promise<string>,
-): HeaderFields | Promise<HeaderFields> {
+): SignedHeaders | Promise<SignedHeaders> {
   if (typeof value === "string") return { ...headers, [name]: value };
   return value.then((text) => ({ ...headers, [name]: text }));
 }

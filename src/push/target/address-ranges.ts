@@ -117,13 +117,13 @@ const words: Readonly<Record<string, string>> = {
   teredo: "Teredo",
 };
 
-export function kindOf(address: Address): AddressKind {
+export function addressKind(address: Address): AddressKind {
   const embedded = address.kind() === "ipv6" ? embeddedIn((address as ipaddr.IPv6).parts) : [];
   const isMetadata = [address, ...embedded].some((each) => metadata.some((service) => isIn(each, service)));
-  return { name: isMetadata ? "metadata service" : nameOf(address), embedded, isMetadata };
+  return { name: isMetadata ? "metadata service" : rangeName(address), embedded, isMetadata };
 }
 
-function nameOf(address: Address): string {
+function rangeName(address: Address): string {
   const range: string = address.range();
   // These two are also in the IPv4-compatible range.
   if (range === "unspecified" || range === "loopback") return range;

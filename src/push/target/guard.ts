@@ -3,7 +3,7 @@ import { isIP, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
 import { A2AError, invalid } from "../../core/error.js";
 import type { TargetOptions } from "../options.js";
-import { type Address, kindOf, PUBLIC, readAddress } from "./address-ranges.js";
+import { type Address, addressKind, PUBLIC, readAddress } from "./address-ranges.js";
 import { HostRules, isInnerName } from "./host-rules.js";
 import { LookupError, Lookups } from "./lookup.js";
 import { readTarget, type Target, type UrlRules } from "./target-url.js";
@@ -124,7 +124,7 @@ export class TargetGuard {
   judge(text: string, name: string | undefined): void {
     const address = readAddress(text);
     if (address === undefined) throw new ForbiddenTarget("the host has an invalid address");
-    const { name: kind, embedded, isMetadata } = kindOf(address);
+    const { name: kind, embedded, isMetadata } = addressKind(address);
     if ([address, ...embedded].some((each) => this.#deny.hasAddress(each))) {
       throw new ForbiddenTarget("the host has a denied address");
     }
@@ -151,7 +151,7 @@ function addressIn(hostname: string): string | undefined {
 }
 
 function isPublic(address: Address): boolean {
-  return kindOf(address).name === PUBLIC && !ownAddresses().has(address.toString());
+  return addressKind(address).name === PUBLIC && !ownAddresses().has(address.toString());
 }
 
 /** Time for which this machine's addresses are cached, in milliseconds. */

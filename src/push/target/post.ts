@@ -197,7 +197,7 @@ class WebhookPost implements Dispatcher.DispatchHandler, Breakable, Sending {
     if (this.isOver) return;
     const forbidden = error instanceof ForbiddenTarget;
     if (!forbidden) this.#request.noteError?.(error);
-    this.#end({ kind: "failed", reason: reasonOf(error), forbidden, ...this.#answer });
+    this.#end({ kind: "failed", reason: describedError(error), forbidden, ...this.#answer });
   }
 
   #answered(): void {
@@ -241,7 +241,7 @@ function retryAfterMs(text = ""): { readonly retryAfterMs?: number } {
 }
 
 /** The reason of a failed request, in a sentence without addresses and secrets. */
-function reasonOf(error: unknown): string {
+function describedError(error: unknown): string {
   // Our own errors, whose messages are safe.
   if (error instanceof ForbiddenTarget || error instanceof LookupError) return error.message;
   const { code } = membersOf(error);
@@ -285,7 +285,7 @@ export function guardedConnector(guard: TargetGuard, tls: TargetTls): Connectors
     connect(options, (...[error, socket]) => {
       // With an error the socket is undefined, contrary to the types.
       if (error !== null) return callback(error, null);
-      const fault = faultOf(guard, options.hostname, socket.remoteAddress);
+      const fault = addressFault(guard, options.hostname, socket.remoteAddress);
       if (fault === undefined) callback(null, socket);
       else {
         socket.destroy();
@@ -295,7 +295,7 @@ export function guardedConnector(guard: TargetGuard, tls: TargetTls): Connectors
   };
 }
 
-function faultOf(guard: TargetGuard, name: string, address: string | undefined): Error | undefined {
+function addressFault(guard: TargetGuard, name: string, address: string | undefined): Error | undefined {
   // It was closed meanwhile, which its user detects.
   if (address === undefined) return undefined;
   try {

@@ -69,14 +69,14 @@ export function accessLog(logger: Logger): ServiceInterceptor {
       write(logger, line, toA2AError(error).reason);
       throw error;
     }
-    if (isStream(answer)) return watched(answer, line, logger);
+    if (isStream(answer)) return loggedAnswer(answer, line, logger);
     note(line, answer);
     write(logger, line, "OK");
     return answer;
   };
 }
 
-function watched(answer: AsyncIterable<Message>, line: Line, logger: Logger): AsyncIterable<Message> {
+function loggedAnswer(answer: AsyncIterable<Message>, line: Line, logger: Logger): AsyncIterable<Message> {
   let code = "CANCELLED";
   line.events = 0;
   return mapStream(answer, {

@@ -24,7 +24,7 @@ export function extensions(versions: Versions): ServiceInterceptor {
     const declared = served?.card.capabilities?.extensions ?? none;
     const requestedUris = header === undefined ? noExtensions : requested(header);
     for (const { required, uri } of declared) {
-      if (required && !requestedUris.has(uri)) throw missing(uri);
+      if (required && !requestedUris.has(uri)) throw extensionRequired(uri);
     }
     if (requestedUris.size > 0) activate(call, activeOf(declared, requestedUris), alias);
     return next(invocation);
@@ -42,7 +42,7 @@ function activate(call: Call, active: readonly string[], alias: string | undefin
   if (alias !== undefined) call.responseHeaders.set(alias, active.join(","));
 }
 
-function missing(uri: string): A2AError {
+function extensionRequired(uri: string): A2AError {
   return new A2AError("EXTENSION_SUPPORT_REQUIRED", `The agent requires the extension ${uri}.`, {
     metadata: { extension: uri },
   });

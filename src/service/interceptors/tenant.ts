@@ -15,7 +15,7 @@ export function tenant(agents: AgentDirectory, versions: Versions): ServiceInter
     const { tenant = "" }: Message & { tenant?: string } = request;
     const served = agents.resolve(tenant);
     if (served === undefined) {
-      const description = tenant === "" ? missing(call.version, versions) : "is served by no agent here";
+      const description = tenant === "" ? tenantRequired(call.version, versions) : "is served by no agent here";
       throw invalid([{ field: "tenant", description }]);
     }
     call.tenant = tenant;
@@ -25,7 +25,7 @@ export function tenant(agents: AgentDirectory, versions: Versions): ServiceInter
   };
 }
 
-function missing(version: string, versions: Versions): string {
+function tenantRequired(version: string, versions: Versions): string {
   return versions.isAsNative(version)
     ? "is required: the card names one for each agent here, and HTTP+JSON has it as the first part of the path"
     : `is required, and messages of A2A ${version} have none: over JSON-RPC and HTTP+JSON each agent has a URL of its own, which its card names`;

@@ -34,7 +34,7 @@ export function sendOperations({
   const { limits } = options;
   return {
     async sendMessage(request, context) {
-      const sent = await send(options, request, context);
+      const sent = await acceptMessage(options, request, context);
       const response = create(SendMessageResponseSchema);
       if (sent.kind === "message") {
         response.payload = { case: "message", value: sent.message };
@@ -57,7 +57,7 @@ export function sendOperations({
 
     async *sendStreamingMessage(request, context) {
       const { call } = context;
-      const sent = await send(options, request, context, sendView(request));
+      const sent = await acceptMessage(options, request, context, sendView(request));
       if (sent.kind === "message") {
         const response = create(StreamResponseSchema);
         response.payload = { case: "message", value: sent.message };
@@ -85,7 +85,7 @@ function sendView(request: SendMessageRequest): View {
   return { historyLength: request.configuration?.historyLength };
 }
 
-function send(
+function acceptMessage(
   options: ServiceOptions,
   request: SendMessageRequest,
   context: Context,
@@ -143,14 +143,14 @@ function accept(
 ): Promise<SendResult> {
   const { engine } = options;
   const { responds = "task", accept } = context.served.agent;
-  if (responds === "task" && accept === undefined) return engine.send(commandOf(options, request, context, parts));
+  if (responds === "task" && accept === undefined) return engine.send(sendCommand(options, request, context, parts));
   const { capture, admit, pushConfig } = parts;
   const direct = new DirectSend(context.call, engine.directCalls);
   const directParts: SendParts = { client: direct, capture, admit, pushConfig };
-  return direct.result(engine.send(commandOf(options, request, context, directParts)));
+  return direct.result(engine.send(sendCommand(options, request, context, directParts)));
 }
 
-function commandOf(
+function sendCommand(
   options: ServiceOptions,
   request: SendMessageRequest,
   { call, served }: Context,
