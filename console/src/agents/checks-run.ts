@@ -1,7 +1,7 @@
 import { clientError } from "../../../src/client/web.js";
 import { withoutSecrets } from "../../../src/core/net.js";
 import { checkedCard, placeOfCard } from "../../../src/examine/card-validate.js";
-import { type Line, lineOf, type Place } from "../../../src/examine/check.js";
+import { type Line, lineOf, type Subject } from "../../../src/examine/check.js";
 import { checkLines, uncalled } from "../../../src/examine/check-lines.js";
 import { cardChecks } from "../../../src/examine/served-card.js";
 import { Wire } from "../../../src/examine/wire.js";
@@ -45,7 +45,7 @@ async function* linesOf(
     return;
   }
   const { binding, version, url } = candidate;
-  const place: Place = { binding, version, url: withoutSecrets(url) };
+  const place: Subject = { binding, version, url: withoutSecrets(url) };
   const required = card.capabilities?.extensions.filter((each) => each.required).map(({ uri }) => uri) ?? [];
   const wire = new Wire(required);
   try {
