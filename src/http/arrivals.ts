@@ -25,7 +25,7 @@ export interface PendingUpload {
 }
 
 /** The requests and bytes of one address. */
-class AddressLoad {
+class Source {
   requests = 0;
   shared = 0;
   reserved = 0;
@@ -50,8 +50,8 @@ export class Arrivals {
   readonly #share: number;
   readonly #small: number;
   readonly #isProxy: (address: string) => boolean;
-  readonly #sources = new Map<string, AddressLoad>();
-  readonly #all = new AddressLoad();
+  readonly #sources = new Map<string, Source>();
+  readonly #all = new Source();
   #begun: PendingUpload[] = [];
   readonly #round: Deferred = { run: () => this.#check(), failed: () => {} };
 
@@ -83,7 +83,7 @@ export class Arrivals {
    * @throws A2AError with reason TOO_MANY_REQUESTS if too many are arriving from this address.
    */
   open(address: string): BufferBudget {
-    const source = this.#sources.get(address) ?? new AddressLoad();
+    const source = this.#sources.get(address) ?? new Source();
     const isProxy = address === "" || this.#isProxy(address);
     if (source.requests >= arriving.maxPerAddress && !isProxy) {
       throw limitReached(
@@ -103,7 +103,7 @@ export class Arrivals {
   }
 
   /** Changes the counted size of a request. */
-  #move(source: AddressLoad, parts: number, from: Size, bytes: number): Size {
+  #move(source: Source, parts: number, from: Size, bytes: number): Size {
     this.#free(source, from);
     const all = this.#all;
     const share = parts === 1 ? this.#maxShared : this.#share;
@@ -124,7 +124,7 @@ export class Arrivals {
     return size;
   }
 
-  #free(source: AddressLoad, { shared, reserved }: Size): void {
+  #free(source: Source, { shared, reserved }: Size): void {
     for (const each of [this.#all, source]) {
       each.shared -= shared;
       each.reserved -= reserved;
