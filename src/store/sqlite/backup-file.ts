@@ -67,8 +67,15 @@ export function checkFile(path: string): void {
   if (!stats.isFile()) throw new StoreError("failed", `Cannot open ${path}: it is not a file.`);
 }
 
+/** Endings of files beside a store. SQLite and Parley would take a backup of such a name for part of another store. */
+const taken = /-(?:wal|shm|journal|lock)$/i;
+
 /** @throws StoreError `failed` if a file cannot be created there. */
 export function checkNew(target: string): void {
+  const ending = taken.exec(target)?.[0];
+  if (ending !== undefined) {
+    throw new StoreError("failed", `Cannot write ${target}: files that end with ${ending} belong to another database.`);
+  }
   const folder = dirname(target);
   if (!existsSync(folder)) {
     throw new StoreError("failed", `Cannot write ${target}: the directory ${folder} does not exist.`);

@@ -136,6 +136,21 @@ describe("backUpFile()", () => {
     await expect(backUpFile(`${path}-no`, `${path}.c`)).rejects.toThrow("the file does not exist");
   });
 
+  it.each(["-wal", "-shm", "-journal", "-lock"])(
+    "rejects a name that ends with %s, of a file beside another",
+    async (end) => {
+      const { path, backup } = await backedUp();
+      await expect(backUpFile(path, `${backup}${end}`)).rejects.toThrow(`files that end with ${end} belong to another`);
+      await expect(restoreFile(backup, `${path}.new${end}`)).rejects.toThrow(
+        `files that end with ${end} belong to another`,
+      );
+      // A log beside the backup would make it no whole copy.
+      await restoreFile(backup, `${path}.new`);
+      const store = open(path);
+      await expect(store.backup?.({ target: `${backup}${end}` })).rejects.toMatchObject({ kind: "failed" });
+    },
+  );
+
   it("rejects what is no store, or that of a newer program", async () => {
     const path = temporaryFile();
     writeFileSync(path, "no database, but long enough to be taken for the header of one".repeat(4));
