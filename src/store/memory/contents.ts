@@ -1,23 +1,19 @@
 import { isTerminal } from "../../task/state.js";
 import { CENSUS_LIMIT } from "../census-store.js";
 import { appendRejection, holds, isOf, type StoredTask, tooManyPushConfigs } from "../check.js";
+import type { Request } from "../request.js";
 import type {
   AppendRequest,
   AppendResult,
   Census,
-  IdempotencyKey,
   IdempotencyRecord,
   Lease,
-  LeaseChange,
   LeaseOutcome,
   LoadedTask,
-  LoadRequest,
   PushConfigKey,
-  PutPushConfig,
   PutPushOutcome,
   TaskHead,
   TaskRow,
-  TasksRemoval,
 } from "../task-store.js";
 import { Conversations } from "./conversations.js";
 import { Leases } from "./leases.js";
@@ -73,17 +69,17 @@ export class Contents {
     return answerOf(request.lease === undefined ? null : there, saved.configs !== undefined);
   }
 
-  load({ taskId, of }: LoadRequest): LoadedTask | undefined {
+  load({ taskId, of }: Request<"load">): LoadedTask | undefined {
     const task = this.tasks.get(taskId);
     if (task === undefined || (of !== undefined && !isOf(task.head, of))) return undefined;
     return { head: task.head, ...task.log.load() };
   }
 
-  findSend(key: IdempotencyKey): IdempotencyRecord | undefined {
+  findSend(key: Request<"findSend">): IdempotencyRecord | undefined {
     return this.#sends.get(sendKey(key));
   }
 
-  setLease({ taskId, fence, lease, expected }: LeaseChange): LeaseOutcome {
+  setLease({ taskId, fence, lease, expected }: Request<"setLease">): LeaseOutcome {
     const task = this.tasks.get(taskId);
     if (task === undefined || !holds(fence, task.head.lease)) return "lost";
     if (expected !== undefined && task.head.position !== expected) return "moved";
@@ -91,7 +87,7 @@ export class Contents {
     return "set";
   }
 
-  putPushConfig(request: PutPushConfig): PutPushOutcome {
+  putPushConfig(request: Request<"putPushConfig">): PutPushOutcome {
     const task = this.tasks.get(request.taskId);
     if (task === undefined) return "no-task";
     const tooManyOf = this.pushes.tooManyOf(task, task.head, request);
@@ -123,7 +119,7 @@ export class Contents {
     return this.#remove(found.slice(0, limit));
   }
 
-  removeTasks({ taskIds, unfinished = false }: TasksRemoval): number {
+  removeTasks({ taskIds, unfinished = false }: Request<"removeTasks">): number {
     const tasks = [...new Set(taskIds)].flatMap((taskId) => this.tasks.get(taskId) ?? []);
     return this.#remove(tasks.filter(({ head }) => unfinished || isTerminal(head.state)));
   }
@@ -173,6 +169,6 @@ function ownHead(row: TaskRow, lease: Lease | null): TaskHead {
   return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
 }
 
-function sendKey({ tenant, owner, key }: IdempotencyKey): string {
+function sendKey({ tenant, owner, key }: Request<"findSend">): string {
   return `${tenant.length}:${owner.length}:${tenant}${owner}${key}`;
 }

@@ -1,15 +1,8 @@
 import { TransientMap } from "../../core/maps.js";
 import { LivenessMonitor } from "../liveness.js";
 import { compareIds } from "../order.js";
-import {
-  type ClaimRequest,
-  type HeartbeatRequest,
-  type HeldLease,
-  type Lease,
-  type LeasedRequest,
-  NO_HOLDER,
-  type TaskHead,
-} from "../task-store.js";
+import type { Request } from "../request.js";
+import { type HeldLease, type Lease, NO_HOLDER, type TaskHead } from "../task-store.js";
 
 /** A task whose head is replaced, never changed. */
 interface Leased {
@@ -53,7 +46,7 @@ export class Leases {
     held.set(taskId, task);
   }
 
-  heartbeat({ holder, leaseMs, again }: HeartbeatRequest): boolean {
+  heartbeat({ holder, leaseMs, again }: Request<"heartbeat">): boolean {
     if (!this.#shared) return true;
     // A heartbeat also checks the other holders: it is on time even when claims are late.
     this.#gone(leaseMs);
@@ -62,7 +55,7 @@ export class Leases {
     return !lost;
   }
 
-  claim({ holder, leaseMs, limit, ended }: ClaimRequest): TaskHead[] {
+  claim({ holder, leaseMs, limit, ended }: Request<"claimLeases">): TaskHead[] {
     this.#watch.end(ended);
     const claimed: TaskHead[] = [];
     for (const from of [NO_HOLDER, ...this.#gone(leaseMs)]) {
@@ -91,7 +84,7 @@ export class Leases {
   }
 
   /** Heads of leased tasks in the order of holder and id. */
-  list({ after, limit }: LeasedRequest): TaskHead[] {
+  list({ after, limit }: Request<"listLeased">): TaskHead[] {
     const found: TaskHead[] = [];
     const holders = [...this.#held.keys()].filter(
       (holder) => after === undefined || compareIds(holder, after.holder) >= 0,

@@ -18,22 +18,17 @@ import {
 } from "../deliveries.js";
 import { compareIds } from "../order.js";
 import type {
-  ClaimDeliveries,
   ClaimedDelivery,
   DeadDelivery,
-  DeadDeliveryRequest,
   DeliveryOutcome,
   DeliveryPage,
-  DeliveryProgress,
   FailedAttempt,
-  ListDeliveries,
   NewPushConfig,
   PushConfigKey,
-  RescheduleDeliveries,
-  RewritePushConfig,
   StoredDelivery,
   StoredPushConfig,
 } from "../push-store.js";
+import type { Request } from "../request.js";
 import type { TaskHead } from "../task-store.js";
 import { DueList } from "./due-list.js";
 import { ownerKey } from "./list.js";
@@ -144,7 +139,7 @@ export class Pushes {
     for (const config of [...(this.#held.get(holder) ?? [])]) this.#moveTo(config, undefined);
   }
 
-  claim({ holder, now, limit, capacity, again = false }: ClaimDeliveries): ClaimedDelivery[] {
+  claim({ holder, now, limit, capacity, again = false }: Request<"claimDeliveries">): ClaimedDelivery[] {
     const claimed: ClaimedDelivery[] = [];
     for (const config of again ? (this.#held.get(holder) ?? []) : []) {
       config.claim = ++this.#claims;
@@ -170,7 +165,7 @@ export class Pushes {
     return this.#due.first?.delivery.at;
   }
 
-  reschedule({ latest, to }: RescheduleDeliveries): number {
+  reschedule({ latest, to }: Request<"rescheduleDeliveries">): number {
     const due = [...this.#due.after(latest), ...[...this.#held.values()].flatMap((held) => [...held])];
     const late = due.filter(({ delivery }) => delivery.at > latest);
     for (const config of late) {
@@ -181,7 +176,7 @@ export class Pushes {
     return late.length;
   }
 
-  save(config: PushConfig | undefined, { holder, claim, position }: DeliveryProgress): config is PushConfig {
+  save(config: PushConfig | undefined, { holder, claim, position }: Request<"savePushPosition">): config is PushConfig {
     if (config === undefined || config.holder !== holder || config.claim !== claim) return false;
     config.delivery = advanced(config.delivery, position);
     return true;
@@ -197,12 +192,12 @@ export class Pushes {
     return "settled";
   }
 
-  listDead({ after, limit, ...filter }: DeadDeliveryRequest): DeadDelivery[] {
+  listDead({ after, limit, ...filter }: Request<"listDeadDeliveries">): DeadDelivery[] {
     return inOrder(this.dead(filter), after).slice(0, limit).map(toDead);
   }
 
   /** The dead configurations that match the filters. */
-  dead({ tenant, owner, target }: Pick<DeadDeliveryRequest, "tenant" | "owner" | "target">): PushConfig[] {
+  dead({ tenant, owner, target }: Pick<Request<"listDeadDeliveries">, "tenant" | "owner" | "target">): PushConfig[] {
     return [...this.#dead].filter(
       ({ task: { head }, target: own }) =>
         (tenant ?? head.tenant) === head.tenant && (owner ?? head.owner) === head.owner && (target ?? own) === own,
@@ -327,7 +322,7 @@ export function scan(
 }
 
 /** A page of the deliveries of tasks, in the order of their keys. */
-export function listDeliveries(tasks: Iterable<Pushed>, request: ListDeliveries): DeliveryPage {
+export function listDeliveries(tasks: Iterable<Pushed>, request: Request<"listDeliveries">): DeliveryPage {
   const { after, limit } = request;
   const found = inOrder(configsOf(tasks), after)
     .map(toDelivery)
@@ -339,7 +334,7 @@ export function listDeliveries(tasks: Iterable<Pushed>, request: ListDeliveries)
 }
 
 /** Replaces the bytes of a configuration, if they are still `from`. */
-export function rewrite(config: PushConfig | undefined, { from, to }: RewritePushConfig): boolean {
+export function rewrite(config: PushConfig | undefined, { from, to }: Request<"rewritePushConfig">): boolean {
   if (config === undefined) return false;
   const { bytes } = config;
   if (bytes.length !== from.length || bytes.some((byte, i) => byte !== from[i])) return false;

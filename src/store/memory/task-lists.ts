@@ -1,15 +1,12 @@
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { compareIds, headKeyOf, rangeOf } from "../order.js";
+import type { Request } from "../request.js";
 import type {
   ContextSummary,
   ContextsPage,
-  ContextsRequest,
   ConversationKey,
   HeadsPage,
-  HeadsRequest,
   ListPage,
-  ListRequest,
-  OwnersRequest,
   OwnerUsage,
   ScopeFilter,
   TaskHead,
@@ -81,7 +78,7 @@ export class TaskLists<T extends Listed> {
     return this.#owners.get(ownerKey(head))?.tasks.hasContext(head.contextId) === true;
   }
 
-  list(request: ListRequest): ListPage {
+  list(request: Request<"list">): ListPage {
     return this.#owners.get(ownerKey(request))?.tasks.page(request) ?? { heads: [], total: 0 };
   }
 
@@ -92,7 +89,7 @@ export class TaskLists<T extends Listed> {
   }
 
   /** See `OperatorStore`. */
-  listHeads(request: HeadsRequest): HeadsPage {
+  listHeads(request: Request<"listHeads">): HeadsPage {
     const { tenants, owner, limit } = request;
     const only = tenants?.length === 1 ? tenants[0] : undefined;
     const isOne = only !== undefined && owner !== undefined;
@@ -108,7 +105,7 @@ export class TaskLists<T extends Listed> {
   }
 
   /** See `OperatorStore`. */
-  listContexts({ after, limit, ...filter }: ContextsRequest, usages: Usages): ContextsPage {
+  listContexts({ after, limit, ...filter }: Request<"listContexts">, usages: Usages): ContextsPage {
     const contexts: ContextSummary[] = [];
     let examined = 0;
     for (const { head } of this.#all.newestFirst(after)) {
@@ -126,7 +123,7 @@ export class TaskLists<T extends Listed> {
   }
 
   /** See `OperatorStore`. */
-  listOwners({ tenant, after, limit }: OwnersRequest, usages: Usages): OwnerUsage[] {
+  listOwners({ tenant, after, limit }: Request<"listOwners">, usages: Usages): OwnerUsage[] {
     this.#sorted ??= [...this.#owners.values()].sort(compareScopes);
     const found = this.#sorted.filter(
       (of) => (tenant === undefined || of.tenant === tenant) && (after === undefined || compareScopes(of, after) > 0),
@@ -152,7 +149,7 @@ export class TaskLists<T extends Listed> {
   }
 }
 
-type Filter = ScopeFilter & Pick<HeadsRequest, "contextId" | "states">;
+type Filter = ScopeFilter & Pick<Request<"listHeads">, "contextId" | "states">;
 
 function matches(head: TaskHead, { tenants, owner, contextId, states = [] }: Filter): boolean {
   return (

@@ -2,15 +2,8 @@ import type { Worker } from "node:worker_threads";
 import { type HeadRow, toHead } from "../head-rows.js";
 import { LivenessMonitor } from "../liveness.js";
 import { PulseThread } from "../pulse-thread.js";
-import {
-  type ClaimRequest,
-  type HeartbeatRequest,
-  type HeldLease,
-  type LeaseChange,
-  type LeaseOutcome,
-  NO_HOLDER,
-  type TaskHead,
-} from "../task-store.js";
+import type { Request } from "../request.js";
+import { type HeldLease, type LeaseOutcome, NO_HOLDER, type TaskHead } from "../task-store.js";
 import { texts } from "./arrays.js";
 import { type Database, first, GUARDED, type Statements } from "./database.js";
 import { HEAD_COLUMNS, lastSegment } from "./heads.js";
@@ -37,7 +30,7 @@ export class Leases {
   }
 
   /** A thread continues the heartbeats while the event loop is blocked. */
-  async heartbeat(request: HeartbeatRequest): Promise<boolean> {
+  async heartbeat(request: Request<"heartbeat">): Promise<boolean> {
     const { holder, leaseMs, again } = request;
     this.#pulse.note(request);
     // A heartbeat also checks the other holders: it is on time even when claims are late.
@@ -55,7 +48,7 @@ export class Leases {
     return !again;
   }
 
-  async claim({ holder, leaseMs, limit, ended }: ClaimRequest): Promise<TaskHead[]> {
+  async claim({ holder, leaseMs, limit, ended }: Request<"claimLeases">): Promise<TaskHead[]> {
     this.#watch.end(ended);
     const claimed: TaskHead[] = [];
     const gone = (await this.#gone(leaseMs)).filter((from) => from !== holder);
@@ -86,7 +79,7 @@ export class Leases {
     return rows.map(([taskId, turn, attempt]) => ({ taskId, holder, turn, attempt }));
   }
 
-  async set({ taskId, fence, lease, expected }: LeaseChange): Promise<LeaseOutcome> {
+  async set({ taskId, fence, lease, expected }: Request<"setLease">): Promise<LeaseOutcome> {
     return this.#database.transaction(async (on) => {
       const held = await first(
         on.query<[number]>(

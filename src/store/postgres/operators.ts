@@ -1,17 +1,8 @@
 import { type HeadRow, toHead } from "../head-rows.js";
 import { headsPage, rangeOf } from "../order.js";
+import type { Request } from "../request.js";
 import { TERMINAL } from "../states.js";
-import type {
-  ContextSummary,
-  ContextsPage,
-  ContextsRequest,
-  HeadsPage,
-  HeadsRequest,
-  LeasedRequest,
-  OwnersRequest,
-  OwnerUsage,
-  TaskHead,
-} from "../task-store.js";
+import type { ContextSummary, ContextsPage, HeadsPage, HeadsRequest, OwnerUsage, TaskHead } from "../task-store.js";
 import { smallints, texts } from "./arrays.js";
 import type { Database, Value } from "./database.js";
 import { HEAD_COLUMNS, lastSegment } from "./heads.js";
@@ -53,7 +44,7 @@ export async function listHeads(db: Database, request: HeadsRequest): Promise<He
 }
 
 /** A page examines a bounded number of tasks; each context is found with its newest task. */
-export async function listContexts(db: Database, request: ContextsRequest): Promise<ContextsPage> {
+export async function listContexts(db: Database, request: Request<"listContexts">): Promise<ContextsPage> {
   const { limit } = request;
   const { where, values } = filtersOf(request);
   const s = db.schema;
@@ -86,7 +77,7 @@ export async function listContexts(db: Database, request: ContextsRequest): Prom
 }
 
 /** Finds the owners one by one along an index. Their tasks are counted already. */
-export async function listOwners(db: Database, { tenant, after, limit }: OwnersRequest): Promise<OwnerUsage[]> {
+export async function listOwners(db: Database, { tenant, after, limit }: Request<"listOwners">): Promise<OwnerUsage[]> {
   const s = db.schema;
   const next = (place: string): string =>
     `SELECT t.tenant, t.owner FROM ${s}.task t WHERE ${place} ORDER BY t.tenant, t.owner LIMIT 1`;
@@ -109,7 +100,7 @@ export async function listOwners(db: Database, { tenant, after, limit }: OwnersR
   }));
 }
 
-export async function listLeased(db: Database, { after, limit }: LeasedRequest): Promise<TaskHead[]> {
+export async function listLeased(db: Database, { after, limit }: Request<"listLeased">): Promise<TaskHead[]> {
   const place = after === undefined ? ">= ($1, $2)" : "> ($1, $2)";
   const sql =
     `SELECT ${HEAD_COLUMNS} FROM (SELECT * FROM ${db.schema}.task t WHERE t.lease_holder IS NOT NULL ` +
@@ -153,7 +144,7 @@ function filtersOf({ tenants, owner, contextId, states = [] }: Filtered): { wher
   return { where, values };
 }
 
-function rangeValues(request: HeadsRequest | ContextsRequest): Value[] {
+function rangeValues(request: HeadsRequest | Request<"listContexts">): Value[] {
   const { before, from } = rangeOf(request);
   return [before.statusTime, before.taskId, from.statusTime, from.taskId];
 }

@@ -13,14 +13,9 @@ import {
   type TaskOfConfigs,
 } from "../deliveries.js";
 import type { DeliveryProgress, FailedAttempt, PushConfigKey } from "../push-store.js";
+import type { Request } from "../request.js";
 import { TERMINAL } from "../states.js";
-import type {
-  DeliveryOutcome,
-  PutPushConfig,
-  PutPushOutcome,
-  RescheduleDeliveries,
-  RewritePushConfig,
-} from "../task-store.js";
+import type { DeliveryOutcome, PutPushOutcome } from "../task-store.js";
 import { outcome } from "./append-function.js";
 import { type Database, first, GUARDED, type Statements, type Value } from "./database.js";
 
@@ -31,7 +26,7 @@ interface PushRow extends StoredConfig {
 // Changes of push configurations. Each transaction locks the row of the task first, as an append does, so that no two
 // transactions wait for each other.
 
-export function putPushConfig(db: Database, request: PutPushConfig): Promise<PutPushOutcome> {
+export function putPushConfig(db: Database, request: Request<"putPushConfig">): Promise<PutPushOutcome> {
   const { taskId, configId, target, now } = request;
   const bytes = new Uint8Array(request.bytes);
   return db.transaction(async (on) => {
@@ -63,7 +58,7 @@ export function putPushConfig(db: Database, request: PutPushConfig): Promise<Put
 
 export async function rewritePushConfig(
   db: Database,
-  { taskId, configId, from, to }: RewritePushConfig,
+  { taskId, configId, from, to }: Request<"rewritePushConfig">,
 ): Promise<boolean> {
   const sql = `UPDATE ${db.schema}.push_config SET bytes = $4 WHERE task_id = $1 AND config_id = $2 AND bytes = $3 RETURNING 1`;
   return (await db.query(sql, [taskId, configId, from, to])).length > 0;
@@ -125,7 +120,10 @@ export async function redriveDead(db: Database, keys: readonly PushConfigKey[], 
   return count;
 }
 
-export async function rescheduleDeliveries(db: Database, { latest, to }: RescheduleDeliveries): Promise<number> {
+export async function rescheduleDeliveries(
+  db: Database,
+  { latest, to }: Request<"rescheduleDeliveries">,
+): Promise<number> {
   const sql = `UPDATE ${db.schema}.push_config SET at = $1 WHERE state = ${DUE} AND at > $2 RETURNING 1`;
   return (await db.query(sql, [to, latest])).length;
 }
@@ -194,7 +192,7 @@ async function save(
 async function excessOf(
   on: Statements,
   task: TaskOfConfigs,
-  config: PutPushConfig,
+  config: Request<"putPushConfig">,
 ): Promise<PutPushOutcome | undefined> {
   const { maxPerTask, maxPerOwner, ofAllTenants = false } = config;
   const most = (limit: number): number => Math.min(limit, 2 ** 31 - 1);

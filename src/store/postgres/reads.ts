@@ -1,15 +1,7 @@
 import { type HeadRow, toHead } from "../head-rows.js";
+import type { Request } from "../request.js";
 import { READ_BYTES, readEntries, salvageEntries } from "../segment.js";
-import type {
-  ConversationKey,
-  IdempotencyKey,
-  IdempotencyRecord,
-  LoadedTask,
-  LoadRequest,
-  ReadRequest,
-  StoredConversation,
-  TaskHead,
-} from "../task-store.js";
+import type { ConversationKey, IdempotencyRecord, LoadedTask, StoredConversation, TaskHead } from "../task-store.js";
 import { texts } from "./arrays.js";
 import { type Database, first } from "./database.js";
 import { HEAD_COLUMNS, lastSegment } from "./heads.js";
@@ -79,7 +71,7 @@ export class Reads {
     return (await this.#database.query<HeadRow>(this.#heads, [texts(taskIds)])).map(toHead);
   }
 
-  async load({ taskId, of }: LoadRequest): Promise<LoadedTask | undefined> {
+  async load({ taskId, of }: Request<"load">): Promise<LoadedTask | undefined> {
     const values = [texts([taskId]), of?.tenant ?? null, of?.owner ?? null, READ_BYTES];
     const row = await first(this.#database.query<LoadRow>(this.#load, values));
     return row && loadedFrom(row);
@@ -92,7 +84,7 @@ export class Reads {
     return ids.map((id) => loaded.get(id));
   }
 
-  async read({ taskId, after, limit, salvage = false }: ReadRequest): Promise<Uint8Array[]> {
+  async read({ taskId, after, limit, salvage = false }: Request<"read">): Promise<Uint8Array[]> {
     if (limit <= 0) return [];
     const values = [taskId, after, Math.min(limit, READ_SEGMENTS), READ_BYTES];
     const entries: Uint8Array[] = [];
@@ -109,7 +101,7 @@ export class Reads {
     return row?.[0];
   }
 
-  async findSend({ tenant, owner, key }: IdempotencyKey): Promise<IdempotencyRecord | undefined> {
+  async findSend({ tenant, owner, key }: Request<"findSend">): Promise<IdempotencyRecord | undefined> {
     const row = await first(this.#database.query<[string, string, number]>(this.#send, [tenant, owner, key]));
     return row && { fingerprint: row[0], taskId: row[1], position: row[2] };
   }

@@ -4,19 +4,9 @@ import { CENSUS_LIMIT, type Census } from "../census-store.js";
 import { DEAD, DUE } from "../deliveries.js";
 import { type HeadRow, toHead } from "../head-rows.js";
 import { compareHeadKeys, headKeyOf, headsPage, type KeyRange, rangeOf } from "../order.js";
+import type { Request } from "../request.js";
 import { STATES, TERMINAL } from "../states.js";
-import type {
-  ContextSummary,
-  ContextsPage,
-  ContextsRequest,
-  HeadsPage,
-  HeadsRequest,
-  LeasedRequest,
-  OwnersRequest,
-  OwnerUsage,
-  TaskHead,
-  TaskScope,
-} from "../task-store.js";
+import type { ContextSummary, ContextsPage, HeadsPage, OwnerUsage, TaskHead, TaskScope } from "../task-store.js";
 import type { Database } from "./driver/driver.js";
 import {
   globalPage,
@@ -62,7 +52,7 @@ export class OperatorReader {
     this.#atOnce = atOnce;
   }
 
-  async listHeads(request: HeadsRequest): Promise<HeadsPage> {
+  async listHeads(request: Request<"listHeads">): Promise<HeadsPage> {
     const states = request.states === undefined || request.states.length === 0 ? STATES : [...new Set(request.states)];
     const range = rangeOf(request);
     const pairs = this.#atOnce("listHeads", () => pairsOf(this.#db, request));
@@ -74,7 +64,7 @@ export class OperatorReader {
     return this.#examined(request, states, range);
   }
 
-  async listContexts(request: ContextsRequest): Promise<ContextsPage> {
+  async listContexts(request: Request<"listContexts">): Promise<ContextsPage> {
     const contexts: ContextSummary[] = [];
     let { after } = request;
     for (let seen = 0; seen < examined.contexts; ) {
@@ -93,7 +83,7 @@ export class OperatorReader {
     return { contexts, next: after && headKeyOf(after) };
   }
 
-  async listOwners({ tenant, after, limit }: OwnersRequest): Promise<readonly OwnerUsage[]> {
+  async listOwners({ tenant, after, limit }: Request<"listOwners">): Promise<readonly OwnerUsage[]> {
     const owners: OwnerUsage[] = [];
     for (let last = after; owners.length < limit; await yieldToEventLoop()) {
       const wanted = Math.min(OWNERS_STEP, limit - owners.length);
@@ -109,7 +99,7 @@ export class OperatorReader {
     return owners;
   }
 
-  listLeased(request: LeasedRequest): readonly TaskHead[] {
+  listLeased(request: Request<"listLeased">): readonly TaskHead[] {
     return this.#atOnce("listLeased", () => this.#heads(leasedPage(request)));
   }
 
@@ -129,7 +119,7 @@ export class OperatorReader {
   }
 
   /** Filters the list of all owners, as far as one page may go. */
-  async #examined(request: HeadsRequest, states: readonly number[], range: KeyRange): Promise<HeadsPage> {
+  async #examined(request: Request<"listHeads">, states: readonly number[], range: KeyRange): Promise<HeadsPage> {
     const heads: TaskHead[] = [];
     let { before } = range;
     for (let steps = 0; steps < examined.steps; steps++) {

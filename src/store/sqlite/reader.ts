@@ -1,9 +1,9 @@
 import { toAttempt, toDead } from "../delivery-rows.js";
 import { type HeadRow, toHead } from "../head-rows.js";
+import type { Request } from "../request.js";
 import { READ_BYTES, readEntries, salvageEntries } from "../segment.js";
 import { TERMINAL } from "../states.js";
 import {
-  type ClaimDeliveries,
   type DeadDelivery,
   type DeliveryPage,
   type FailedAttempt,
@@ -18,7 +18,6 @@ import {
   StoreError,
   type TaskHead,
   type TaskScope,
-  type TaskStore,
 } from "../task-store.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
@@ -30,9 +29,6 @@ import { findSend, HEAD_COLUMNS, type ListedRow, toListedHead } from "./rows.js"
 
 type SegmentRow = [last: number, count: number, bytes: Uint8Array];
 type ConfigRow = [configId: string, bytes: Uint8Array, position: number];
-
-/** Parameter of a method of the store. */
-type Request<M extends keyof TaskStore> = TaskStore[M] extends (request: infer R) => unknown ? R : never;
 
 /** Bounds of a page of entries, and how they are read from their segments. */
 interface EntriesPage {
@@ -227,7 +223,7 @@ class Reads {
   }
 
   /** True if a claim may find a delivery: due, or held by a process that may be gone. */
-  mayClaimDeliveries({ now, holder, again }: ClaimDeliveries): boolean {
+  mayClaimDeliveries({ now, holder, again }: Request<"claimDeliveries">): boolean {
     const next = this.nextDelivery(Number.MIN_SAFE_INTEGER);
     const held = "SELECT 1 FROM push_config INDEXED BY push_held WHERE holder > '' AND holder <> ? LIMIT 1";
     return again === true || (next !== undefined && next <= now) || this.#db.values(held).get(holder) !== undefined;
