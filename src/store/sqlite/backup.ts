@@ -4,8 +4,7 @@ import { silentLogger } from "../../core/log.js";
 import type { BackupResult } from "../task-store.js";
 import { checkContents, identify } from "./backup-check.js";
 import { addTrailer, checkFile, createWhole } from "./backup-file.js";
-import { READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
-import { sqliteDriver } from "./driver/choose.js";
+import { READ_TIMEOUT_MS, WRITE_TIMEOUT_MS, withFile } from "./connection.js";
 import { toStoreError } from "./errors.js";
 import { moveLog, setForeignLogAside } from "./foreign-log.js";
 import { markCopied } from "./restoration.js";
@@ -42,14 +41,14 @@ export async function backUpFile(given: string, to: string, partial?: string): P
 
 function copyContents(source: string, partial: string): void {
   const isInUse = existsSync(`${source}-wal`);
-  const db = sqliteDriver().open(source, { readonly: true, timeoutMs: READ_TIMEOUT_MS });
   try {
-    identify(db, source);
-    // A page-by-page copy would need to start again with each commit of another process, and would have the schema
-    // change count of its original, by which logs of other files are recognized.
-    db.exec(`VACUUM INTO '${partial.replaceAll("'", "''")}'`);
+    withFile(source, { readonly: true, timeoutMs: READ_TIMEOUT_MS }, (db) => {
+      identify(db, source);
+      // A page-by-page copy would need to start again with each commit of another process, and would have the schema
+      // change count of its original, by which logs of other files are recognized.
+      db.exec(`VACUUM INTO '${partial.replaceAll("'", "''")}'`);
+    });
   } finally {
-    db.close();
     // A connection that only reads leaves an empty log.
     if (!isInUse) moveLog(source);
   }
@@ -57,12 +56,9 @@ function copyContents(source: string, partial: string): void {
 
 /** Checks and marks the copy, which no other process uses. */
 function finish(partial: string, time: number): void {
-  const db = sqliteDriver().open(partial, { mustExist: true, timeoutMs: WRITE_TIMEOUT_MS });
-  try {
+  withFile(partial, { mustExist: true, timeoutMs: WRITE_TIMEOUT_MS }, (db) => {
     db.pragma("journal_mode = MEMORY");
     checkContents(db, partial);
     markCopied(db, { time, until: Math.max(time, Date.now()) });
-  } finally {
-    db.close();
-  }
+  });
 }

@@ -1,5 +1,5 @@
 import { sqliteDriver } from "./driver/choose.js";
-import type { Database, DriverName } from "./driver/driver.js";
+import type { Database, DriverName, OpenOptions } from "./driver/driver.js";
 import type { FileIdentity } from "./file-identity.js";
 
 // The writer thread loads this file. It imports no protocol code, which would be in memory twice.
@@ -54,6 +54,16 @@ export function openReader(path: string): Database {
   // `inspect`).
   db.pragma("user_version");
   return db;
+}
+
+/** Opens a file for `work`, and closes it after that. @throws the driver's error */
+export function withFile<T>(path: string, options: OpenOptions, work: (db: Database) => T): T {
+  const db = sqliteDriver().open(path, options);
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
 }
 
 /** Start parameters of the writer thread. */

@@ -3,8 +3,7 @@ import { resolve } from "node:path";
 import type { Logger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import { identify } from "./backup-check.js";
-import { READ_TIMEOUT_MS } from "./connection.js";
-import { sqliteDriver } from "./driver/choose.js";
+import { READ_TIMEOUT_MS, withFile } from "./connection.js";
 import { toStoreError } from "./errors.js";
 import { lockedAlone } from "./lock.js";
 import { SCHEMA_VERSION } from "./migrations.js";
@@ -31,12 +30,7 @@ export function checkCurrent(path: string): void {
 function schemaOf(given: string): number {
   const path = resolve(given);
   try {
-    const db = sqliteDriver().open(path, { mustExist: true, timeoutMs: READ_TIMEOUT_MS });
-    try {
-      return identify(db, path);
-    } finally {
-      db.close();
-    }
+    return withFile(path, { mustExist: true, timeoutMs: READ_TIMEOUT_MS }, (db) => identify(db, path));
   } catch (error) {
     throw toStoreError(error, `Cannot open ${path}`);
   }

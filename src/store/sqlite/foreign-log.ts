@@ -1,8 +1,6 @@
 import { closeSync, existsSync, openSync, readSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { type Logger, silentLogger } from "../../core/log.js";
-import { READ_TIMEOUT_MS } from "./connection.js";
-import { sqliteDriver } from "./driver/choose.js";
-import type { Database } from "./driver/driver.js";
+import { READ_TIMEOUT_MS, withFile } from "./connection.js";
 import type { FileFault } from "./file-guard.js";
 import type { FileIdentity } from "./file-identity.js";
 import { lockFile } from "./lock.js";
@@ -103,13 +101,9 @@ export function leaveLog({ kept }: FileIdentity, fault: FileFault | undefined, l
  * that, and the writer must not.
  */
 export function moveLog(path: string): void {
-  let db: Database | undefined;
   try {
-    db = sqliteDriver().open(path, { mustExist: true, timeoutMs: READ_TIMEOUT_MS });
-    db.pragma("user_version");
+    withFile(path, { mustExist: true, timeoutMs: READ_TIMEOUT_MS }, (db) => db.pragma("user_version"));
   } catch {
     // The log stays; the next program to open the file recovers it.
-  } finally {
-    db?.close();
   }
 }

@@ -3,8 +3,15 @@ import { dirname, resolve } from "node:path";
 import { type Logger, silentLogger } from "../../core/log.js";
 import { type Restoration, StoreError } from "../task-store.js";
 import { numberIn } from "./column.js";
-import { APPLICATION_ID, COPY_ID, INCREMENTAL, immediate, READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
-import { sqliteDriver } from "./driver/choose.js";
+import {
+  APPLICATION_ID,
+  COPY_ID,
+  INCREMENTAL,
+  immediate,
+  READ_TIMEOUT_MS,
+  WRITE_TIMEOUT_MS,
+  withFile,
+} from "./connection.js";
 import { codeOf } from "./driver/codes.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
@@ -131,14 +138,10 @@ function checkAgain(path: string): void {
 }
 
 function versionOf(path: string): number {
-  let db: Database | undefined;
   try {
-    db = sqliteDriver().open(path, { timeoutMs: WRITE_TIMEOUT_MS });
-    return numberIn(db.pragma("user_version"));
+    return withFile(path, { timeoutMs: WRITE_TIMEOUT_MS }, (db) => numberIn(db.pragma("user_version")));
   } catch (error) {
     throw openError(path, error);
-  } finally {
-    db?.close();
   }
 }
 
@@ -179,7 +182,6 @@ export interface Identity {
 }
 
 function inspect(path: string): void {
-  let db: Database | undefined;
   try {
     // Without a log the header is authoritative, and reading it leaves nothing in the directory. With a log, the file
     // is in use or a crash left it: only a connection can read it, and closing a descriptor of ours would drop the
@@ -187,13 +189,12 @@ function inspect(path: string): void {
     if (!existsSync(`${path}-wal`)) judge(path, readHeader(path));
     // The process that created it was killed: only a writable connection can roll that back.
     if (existsSync(`${path}-journal`)) return;
-    db = sqliteDriver().open(path, { readonly: true, timeoutMs: READ_TIMEOUT_MS });
-    judge(path, readIdentity(db));
-    if (statSync(path).size <= FULL_CHECK_BYTES) quickCheck(path, db);
+    withFile(path, { readonly: true, timeoutMs: READ_TIMEOUT_MS }, (db) => {
+      judge(path, readIdentity(db));
+      if (statSync(path).size <= FULL_CHECK_BYTES) quickCheck(path, db);
+    });
   } catch (error) {
     throw openError(path, error);
-  } finally {
-    db?.close();
   }
 }
 
@@ -259,34 +260,31 @@ export function lockPlace(path: string, shared: boolean): FileLock {
 
 /** @param others true if other processes may have the file open */
 function create(path: string, others: boolean, logger: Logger): Omit<Prepared, "path" | "lock"> {
-  let db: Database | undefined;
   try {
-    db = sqliteDriver().open(path, { timeoutMs: WRITE_TIMEOUT_MS });
-    // Must be set before anything else is written.
-    if (statSync(path).size === 0) db.pragma(`auto_vacuum = ${INCREMENTAL}`);
-    const mode = db.pragma("journal_mode = WAL");
-    if (mode !== "wal") {
-      throw new StoreError(
-        "failed",
-        `Cannot open ${path}: its file system does not allow a write-ahead log (${mode}).`,
-      );
-    }
-    db.pragma("synchronous = FULL");
-    // Only a write transaction shows if the file is writable.
-    db.exec("BEGIN IMMEDIATE; ROLLBACK");
-    const before = migrate(db, SCHEMA_VERSION, progressOf(path, logger));
-    judge(path, { application: APPLICATION_ID, version: before });
-    if (!others && statSync(path).size <= MAX_REWRITTEN_BYTES) letShrink(db);
-    if (!others && before > 0) distinguish(db);
-    // The processes that claimed these are gone.
-    if (!others) db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
-    logRestoration(path, db, logger);
-    return { before, gone: others ? undefined : holdersIn(db), restorations: readRestorations(db) };
+    return withFile(path, { timeoutMs: WRITE_TIMEOUT_MS }, (db) => prepare(db, path, others, logger));
   } catch (error) {
     throw openError(path, error);
-  } finally {
-    db?.close();
   }
+}
+
+function prepare(db: Database, path: string, others: boolean, logger: Logger): Omit<Prepared, "path" | "lock"> {
+  // Must be set before anything else is written.
+  if (statSync(path).size === 0) db.pragma(`auto_vacuum = ${INCREMENTAL}`);
+  const mode = db.pragma("journal_mode = WAL");
+  if (mode !== "wal") {
+    throw new StoreError("failed", `Cannot open ${path}: its file system does not allow a write-ahead log (${mode}).`);
+  }
+  db.pragma("synchronous = FULL");
+  // Only a write transaction shows if the file is writable.
+  db.exec("BEGIN IMMEDIATE; ROLLBACK");
+  const before = migrate(db, SCHEMA_VERSION, progressOf(path, logger));
+  judge(path, { application: APPLICATION_ID, version: before });
+  if (!others && statSync(path).size <= MAX_REWRITTEN_BYTES) letShrink(db);
+  if (!others && before > 0) distinguish(db);
+  // The processes that claimed these are gone.
+  if (!others) db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
+  logRestoration(path, db, logger);
+  return { before, gone: others ? undefined : holdersIn(db), restorations: readRestorations(db) };
 }
 
 /**

@@ -4,8 +4,7 @@ import { silentLogger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import { checkContents } from "./backup-check.js";
 import { checkFile, checkNew, copyWithoutTrailer, createWhole } from "./backup-file.js";
-import { WRITE_TIMEOUT_MS } from "./connection.js";
-import { sqliteDriver } from "./driver/choose.js";
+import { WRITE_TIMEOUT_MS, withFile } from "./connection.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { setLogAside } from "./foreign-log.js";
@@ -65,8 +64,7 @@ function checkBackup(from: string): void {
 
 /** Checks and marks the copy, which no other process uses. Errors name the backup. */
 function finish(partial: string, from: string, hasDigest: boolean): Omit<RestoreResult, "path"> {
-  const db = sqliteDriver().open(partial, { mustExist: true, timeoutMs: WRITE_TIMEOUT_MS });
-  try {
+  return withFile(partial, { mustExist: true, timeoutMs: WRITE_TIMEOUT_MS }, (db) => {
     checkContents(db, from);
     const mark = readCopyMark(db);
     if (mark !== undefined && !hasDigest) {
@@ -77,9 +75,7 @@ function finish(partial: string, from: string, hasDigest: boolean): Omit<Restore
     if (mark === undefined) markCopied(db, lastTimesIn(db));
     const tasks = db.values<number>("SELECT count(*) FROM head").get() ?? 0;
     return { tasks, time: mark?.time };
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /** Estimates the mark of a copy that has none. */
