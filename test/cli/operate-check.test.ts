@@ -85,6 +85,24 @@ describe("parley check", () => {
     expect(JSON.parse((await check(path, "--json")).stdout).faults).not.toEqual([]);
   });
 
+  it("finds a changed byte of a backup that SQLite does not miss, until a server changes a copy", async () => {
+    const path = join(folder, "changed.db");
+    const bytes = readFileSync(join(folder, "backup.db"));
+    writeFileSync(path, bytes);
+    expect(await check(path)).toMatchObject({ code: 0 });
+    const text = bytes.indexOf("What about more?");
+    bytes.write("w", text);
+    writeFileSync(path, bytes);
+    const { code, stdout } = await check(path);
+    expect([code, stdout]).toEqual([1, expect.stringContaining("not those that its digest was made of")]);
+    bytes.write("W", text);
+    writeFileSync(path, bytes);
+    const store = sqliteStore(path);
+    await store.head({ taskId: task });
+    await store.close();
+    expect(await check(path)).toMatchObject({ code: 0 });
+  });
+
   it("finds a file that was cut, and refuses what is none of Parley's", async () => {
     const path = await damaged("cut.db", "SELECT 1");
     const bytes = readFileSync(path);

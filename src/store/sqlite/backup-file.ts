@@ -130,17 +130,39 @@ export async function addTrailer(path: string): Promise<void> {
 export async function copyWithoutTrailer(from: string, to: string): Promise<boolean> {
   const source = await open(from, "r");
   try {
-    const { size } = await source.stat();
-    const end = Buffer.alloc(TRAILER_BYTES);
-    if (size > TRAILER_BYTES) await source.read(end, 0, TRAILER_BYTES, size - TRAILER_BYTES);
-    const hasTrailer = end.subarray(0, MAGIC.length).equals(MAGIC);
-    const digest = await copy(source, to, hasTrailer ? size - TRAILER_BYTES : size);
-    if (!hasTrailer) return false;
-    if (digest.digest().equals(end.subarray(MAGIC.length))) return true;
-    throw new StoreError("damaged", `${from} is damaged: its contents are not those that its digest was made of.`);
+    const { size, digest } = await endOf(source);
+    const copied = await copy(source, to, size);
+    if (digest === undefined) return false;
+    if (copied.digest().equals(digest)) return true;
+    throw new StoreError("damaged", `${from} is damaged: ${WRONG_DIGEST}.`);
   } finally {
     await source.close();
   }
+}
+
+export const WRONG_DIGEST: string = "its contents are not those that its digest was made of";
+
+/** True if a file has a trailer with another digest than that of its contents. */
+export async function hasWrongDigest(path: string): Promise<boolean> {
+  const file = await open(path, "r");
+  try {
+    const { size, digest } = await endOf(file);
+    if (digest === undefined) return false;
+    const hash = createHash("sha256");
+    await eachChunk(file, size, (chunk) => void hash.update(chunk));
+    return !hash.digest().equals(digest);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Reads the size of a file without its trailer, and the digest in the trailer if there is one. */
+async function endOf(file: FileHandle): Promise<{ readonly size: number; readonly digest: Buffer | undefined }> {
+  const { size } = await file.stat();
+  const end = Buffer.alloc(TRAILER_BYTES);
+  if (size > TRAILER_BYTES) await file.read(end, 0, TRAILER_BYTES, size - TRAILER_BYTES);
+  if (!end.subarray(0, MAGIC.length).equals(MAGIC)) return { size, digest: undefined };
+  return { size: size - TRAILER_BYTES, digest: end.subarray(MAGIC.length) };
 }
 
 async function copy(source: FileHandle, to: string, bytes: number): Promise<Hash> {

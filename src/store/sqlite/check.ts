@@ -6,12 +6,14 @@ import { TaskFold } from "../../task/fold.js";
 import { isTerminal } from "../../task/state.js";
 import { StoreError, type TaskHead } from "../task-store.js";
 import { contentFaults, identify } from "./backup-check.js";
+import { hasWrongDigest, WRONG_DIGEST } from "./backup-file.js";
 import { openReader } from "./connection.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { moveLog } from "./foreign-log.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import { Reader } from "./reader.js";
+import { readCopyMark } from "./restoration.js";
 
 /** Result of `checkFile`. */
 export interface FileReport {
@@ -39,18 +41,22 @@ const PAGE = 500;
 
 /**
  * Reads all of a store's file and checks it: SQLite's own check, the references between tables, and each task's log,
- * which must decode and fold to the stored head. It changes nothing; a server may have the file open.
+ * which must decode and fold to the stored head, and the digest of a backup. It changes nothing; a server may have the
+ * file open.
  *
  * @throws StoreError `failed` if the file does not exist or belongs to another application; `newer-schema`
  */
-export function checkFile(given: string): FileReport {
+export async function checkFile(given: string): Promise<FileReport> {
   const path = resolve(given);
   if (!existsSync(path)) throw new StoreError("failed", `Cannot open ${path}: the file does not exist.`);
   const isInUse = existsSync(`${path}-wal`);
   try {
     const db = openReader(path);
     try {
-      return reportOf(db, path);
+      const report = reportOf(db, path);
+      // A server that opens a copy of a backup leaves the digest of what it changes.
+      if (readCopyMark(db) === undefined || !(await hasWrongDigest(path))) return report;
+      return { ...report, faults: [WRONG_DIGEST, ...report.faults] };
     } finally {
       db.close();
       // A connection that only reads leaves an empty log.
