@@ -1,3 +1,4 @@
+import { ignore } from "../core/async.js";
 import type { AgentEvent } from "./event.js";
 import type { TurnRequest } from "./turn-request.js";
 
@@ -187,8 +188,6 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
     for (const { taken } of this.#unread?.splice(0) ?? []) taken?.();
   }
 }
-
-function ignore(): void {}
 
 /** An agent without a type checker may return anything, even a value whose properties throw. */
 function isDone(result: Result): boolean {

@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { bounded, pause } from "../core/async.js";
+import { bounded, ignore, pause } from "../core/async.js";
 import { backoffMs } from "../core/backoff.js";
 import { utf8LengthOf } from "../core/bytes.js";
 import { share } from "../core/cancellation.js";
@@ -323,8 +323,6 @@ function checkCall(name: unknown, work: unknown, options: unknown): void {
   ];
   if (faults.length > 0) throw new TypeError(`turn.step(name, fn, options): ${faults.join("; ")}.`);
 }
-
-function ignore(): void {}
 
 /** Runs an attempt with a timeout. */
 async function limited<T>(work: StepWork<T>, signal: AbortSignal, timeoutMs: number): Promise<T> {

@@ -31,7 +31,7 @@ interface WaitBounds {
 export function bounded<T>(work: Promise<T>, bounds: WaitBounds): Promise<T> {
   const begin: BeginWait<T> = (resolve, reject) => {
     work.then(resolve, reject);
-    return nothing;
+    return ignore;
   };
   return boundedCall(begin, bounds);
 }
@@ -43,8 +43,8 @@ type BeginWait<T> = (resolve: (value: T) => void, reject: (error: unknown) => vo
 export function boundedCall<T>(begin: BeginWait<T>, { cancellation, timeout }: WaitBounds = {}): Promise<T> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
-    let end = nothing;
-    let forget = nothing;
+    let end = ignore;
+    let forget = ignore;
     const over = (): void => {
       clearTimeout(timer);
       forget();
@@ -64,7 +64,8 @@ export function boundedCall<T>(begin: BeginWait<T>, { cancellation, timeout }: W
   });
 }
 
-function nothing(): void {}
+/** Ignores a result, an error or an event. */
+export function ignore(): void {}
 
 /**
  * Waits for work, or until the signal fires. The work continues after that.

@@ -1,5 +1,6 @@
 import { notPromised } from "./async.js";
 import { A2AError } from "./error.js";
+import { isText } from "./members.js";
 
 /** The caller of an operation, as the authenticator identified it. */
 export interface Caller {
@@ -79,5 +80,3 @@ export function withOwner(caller: Caller, ownerOf: OwnerOf | undefined): Caller 
   }
   return owner === caller.owner ? caller : { ...caller, owner, subject: caller.owner };
 }
-
-const isText = (value: unknown): value is string => typeof value === "string";

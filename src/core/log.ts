@@ -1,4 +1,4 @@
-import { notPromised } from "./async.js";
+import { ignore, notPromised } from "./async.js";
 import { isTraceParent, traceIdOf } from "./ids.js";
 
 /** A logger with the methods of pino: facts first, then the message. Any pino logger fits. */
@@ -20,8 +20,6 @@ export interface Logger {
 }
 
 type Level = Exclude<keyof Logger, "child" | "level">;
-
-const ignore = (): void => {};
 
 /** A logger that discards everything, the default of the library. */
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };

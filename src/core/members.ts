@@ -3,6 +3,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
+/** Returns true for a string. */
+export function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
 /** Returns the members of a value, for reading. A value that is not an object has none. */
 export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {};

@@ -101,3 +101,12 @@ export function dropTransportHeaders(headers: { keys(): Iterable<string>; delete
     if (names.has(name.toLowerCase()) || /^grpc-/i.test(name)) headers.delete(name);
   }
 }
+
+/** Decodes percent-encoded UTF-8; returns other text unchanged. */
+export function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

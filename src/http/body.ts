@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { ignore } from "../core/async.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import { runInOwnTurn, yieldToEventLoop } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
@@ -54,8 +55,6 @@ export function jsonBodyOf(body: Uint8Array): JsonBody {
     return "malformed";
   }
 }
-
-const ignore = (): void => {};
 
 /** Collects the chunks of a body, within its limits. The runtime's adapter passes them in. */
 export class BodyCollector implements PendingUpload {

@@ -1,5 +1,6 @@
 import { fromBase64 } from "../core/bytes.js";
 import { A2AError } from "../core/error.js";
+import { isText } from "../core/members.js";
 import type { IssuerParts } from "../jwt/issuer.js";
 import { createVerifier, type JsonWebKeySet, TokenFault, type Verified } from "../jwt/verifier.js";
 import { isJsonObject } from "../wire/json-struct.js";
@@ -115,7 +116,5 @@ function claimsOf(claims: Record<string, unknown>, issuer: string): SignedClaims
   }
   throw new PushRefusal("signature", "Parley-Signature lacks a claim, or has one of another form.");
 }
-
-const isText = (value: unknown): value is string => typeof value === "string";
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;

@@ -1,4 +1,5 @@
 import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { percentDecoded } from "../core/net.js";
 import type { AttemptFacts, PushConfigKey } from "../store/task-store.js";
 
 /** One attempt at a delivery, made by this process. */
@@ -124,12 +125,4 @@ const valueIn = (pair: string): string => pair.slice(pair.indexOf("=") + 1);
 function spellingsOf(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
   return [secret, percentDecoded(secret), encodeURIComponent(secret.toWellFormed()), json, json.replaceAll("/", "\\/")];
-}
-
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -1,11 +1,10 @@
 import { type Client, TurnAborter } from "../agent/abort.js";
+import { ignore } from "../core/async.js";
 import type { Cancellation } from "../core/cancellation.js";
 import { A2AError } from "../core/error.js";
 import { type Deferred, defer } from "../core/event-loop.js";
 import type { SendResult } from "../engine/engine.js";
 import type { DirectCall, DirectCalls } from "../engine/shutdown.js";
-
-const ignore = (): void => {};
 
 /**
  * A send whose agent answers, decides or accepts before a task exists. It fails as soon as its caller leaves or the

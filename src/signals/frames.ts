@@ -1,3 +1,5 @@
+import { isText } from "../core/members.js";
+
 /** Prefix of texts in this format. Another format gets another prefix, and a process ignores unknown prefixes. */
 const MARK = "p1";
 
@@ -86,10 +88,6 @@ export function frameOf(text: string): Frame | undefined {
   if (kind === "a") return { kind: "answer", from, to, id, value: more[0] };
   const [topic, value] = more;
   return kind === "q" && isShortText(topic) ? { kind: "question", from, to, id, topic, value } : undefined;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
 }
 
 function isShortText(value: unknown): value is string {

@@ -14,9 +14,8 @@ import { BinaryInput, fieldNumber, keepUnknown, wireTypeOf } from "./binary-inpu
 import { readListValue, readStruct, readValue } from "./binary-value-reader.js";
 import { blankOf } from "./blank.js";
 import { holdsJsonObject, unwrapped } from "./field-rules.js";
+import type { Fields } from "./json-form.js";
 import { jsonOfStruct, listMessage, setOwn, structMessage, toStruct, valueMessage } from "./json-value.js";
-
-type Fields = Record<string, unknown>;
 
 /** Reads one value after its tag. A message is merged into the one that was read before, if any. */
 type ReadBinary = (input: BinaryInput, before: unknown) => unknown;

@@ -1,6 +1,6 @@
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { boundedCall } from "../../core/async.js";
+import { boundedCall, ignore } from "../../core/async.js";
 import { A2AError, StatusCode, type StatusName } from "../../core/error.js";
 import { defer } from "../../core/event-loop.js";
 import { lazy } from "../../core/lazy.js";
@@ -20,8 +20,6 @@ import { refuse } from "./rejection.js";
 
 /** The answer to a client that has left; it is never read. */
 const CLIENT_GONE: HttpResponse = { status: 499 };
-
-const ignore = (): void => {};
 
 /** Name of the binding, for logs. */
 const BINDING = "connect";

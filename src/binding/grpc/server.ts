@@ -1,4 +1,5 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { ignore } from "../../core/async.js";
 import type { Peer } from "../../core/call.js";
 import { type A2AError, type Reason, StatusCode, type StatusName, statusNameOf } from "../../core/error.js";
 import { REQUEST_ID_HEADER, requestIdOf } from "../../core/ids.js";
@@ -217,5 +218,3 @@ function unknownEncoding(): GrpcStatus {
     headers: [["grpc-accept-encoding", ACCEPTED]],
   };
 }
-
-function ignore(): void {}

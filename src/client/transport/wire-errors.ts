@@ -3,6 +3,7 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { fromBase64 } from "../../core/bytes.js";
 import { type A2AError, StatusCode } from "../../core/error.js";
+import { percentDecoded } from "../../core/net.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { errorOf, type Facts, reasonOfStatus, retryAfter } from "../errors/error-facts.js";
 
@@ -66,15 +67,6 @@ function statusIn(packed: string): ReturnType<typeof fromBinary<typeof StatusSch
     return fromBinary(StatusSchema, fromBase64(packed));
   } catch {
     return undefined;
-  }
-}
-
-/** Decodes percent-encoded UTF-8; returns other text unchanged. */
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Audit } from "../../audit/audit.js";
+import { ignore } from "../../core/async.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { decrement, increment } from "../../core/maps.js";
@@ -156,5 +157,3 @@ class Connection {
     return isSlow || now - this.#since >= ms;
   }
 }
-
-function ignore(): void {}

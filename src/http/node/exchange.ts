@@ -1,5 +1,6 @@
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { ignore } from "../../core/async.js";
 import type { Peer } from "../../core/call.js";
 import { type Deferred, defer } from "../../core/event-loop.js";
 import { type Logger, requestFacts, silentLogger } from "../../core/log.js";
@@ -300,8 +301,6 @@ function waitBehind(socket: Queued, exchange: NodeExchange): void {
 function onSocketClosed(this: Queued): void {
   for (const exchange of this[behindKey] ?? []) exchange.closed();
 }
-
-function ignore(): void {}
 
 /** An answer that waits for the end of the event-loop turn. */
 class QueuedResponse implements Deferred {

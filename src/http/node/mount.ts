@@ -1,5 +1,6 @@
 import { IncomingMessage } from "node:http";
 import { membersOf } from "../../core/members.js";
+import { percentDecoded } from "../../core/net.js";
 import type { NodeServerRequest } from "./types.js";
 
 /** Mount path of the handler in a framework, and the rest of the URL. */
@@ -41,14 +42,6 @@ function wildcardOf(params: Mounted["params"]): readonly unknown[] | undefined {
   if (typeof params !== "object" || params === null) return undefined;
   const lists = Object.values(params).filter((value) => Array.isArray(value));
   return lists.length === 1 ? lists[0] : undefined;
-}
-
-function percentDecoded(piece: string): string {
-  try {
-    return decodeURIComponent(piece);
-  } catch {
-    return piece;
-  }
 }
 
 /**

@@ -12,7 +12,6 @@ import {
   SendMessageRequestSchema,
   type SendMessageResponse,
   SendMessageResponseSchema,
-  type StreamResponse,
   SubscribeToTaskRequestSchema,
   type Task,
   TaskPushNotificationConfigSchema,
@@ -24,7 +23,7 @@ import { expectMessage } from "../../wire/expect-message.js";
 import { carry } from "../../wire/marks.js";
 import { IDEMPOTENCY_KEY, RESUME_EXTENSION } from "../../wire/service-params.js";
 import { again, type MethodHandler, type MethodInvocation } from "../method-handler.js";
-import { behave, resumes } from "../v0.3/behaviour.js";
+import { behave, type Events, resumes } from "../v0.3/behaviour.js";
 import { OlderEvents } from "./events.js";
 import { shownTask, withoutHistory } from "./view.js";
 
@@ -107,8 +106,6 @@ async function resubscribe(asked: MethodInvocation, service: MethodHandler): Pro
 export function showsIds(call: Call): boolean {
   return resumes(call) || call.extensions.has(RESUME_EXTENSION);
 }
-
-type Events = AsyncIterable<StreamResponse>;
 
 /**
  * Returns the order of a task's artifacts if the call resumes after an event. It is read before the stream starts, so

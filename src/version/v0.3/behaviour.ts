@@ -58,7 +58,8 @@ export function behave(service: MethodHandler): MethodHandler {
   };
 }
 
-type Events = AsyncIterable<StreamResponse>;
+/** The events of a stream. */
+export type Events = AsyncIterable<StreamResponse>;
 
 /** Subscribes to a task, or reads it if it has ended, because 1.0 rejects subscriptions to ended tasks. */
 async function subscribe(service: MethodHandler, asked: MethodInvocation): Promise<Events> {
