@@ -6,11 +6,12 @@ import { EXTENSIONS_PARAMETER, IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from ".
 import { callsOver } from "./calls/calls.js";
 import { checkOptions } from "./calls/check-options.js";
 import { type ClientCore, PendingQuestions } from "./calls/core.js";
-import { Routes, type Rules } from "./calls/failover.js";
+import { type PresentCard, Routes, type Rules } from "./calls/failover.js";
 import { guessingTransport } from "./calls/guessing-transport.js";
 import { CallParameters } from "./calls/parameters.js";
+import { orGivenUp } from "./calls/retry-delay.js";
 import type { A2AClient } from "./client.js";
-import { authentication, type PresentCard } from "./credentials/authentication.js";
+import { authentication } from "./credentials/authentication.js";
 import { CredentialHosts } from "./credentials/credential-hosts.js";
 import { CardCache } from "./discovery/card-cache.js";
 import { type CardOptions, type CardSource, type FoundCard, findCard, verified } from "./discovery/discovery.js";
@@ -92,18 +93,22 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
     return guessingTransport(transport(candidate), transport(other), () => corrected.set(candidate, other));
   };
   const rules = (): Rules => ({ limits, idempotent: used.extensions.has(IDEMPOTENCY_EXTENSION) });
-  const routes = new Routes(used.candidates, open, rules());
-  const core = coreOf(callsOver(routes), limits, () => used);
-  const use = (card: FoundCard): void => {
-    used = replacedBy(used, card, settings);
-    if (!card.isGuessed) routes.replace(used.candidates, rules());
+  let latest = found;
+  const use = (next: CardInUse): void => {
+    used = next;
+    if (!latest.isGuessed) routes.replace(used.candidates, rules());
   };
-  const present: PresentCard = async (signal) => {
-    const again = await settings.find(signal, true);
-    // An extended card stays, and so does one that has replaced the first.
-    if (used.calls === found.card && again.text !== found.text) use(again);
+  const present: PresentCard = shared(async () => {
+    const again = found.asked === undefined ? latest : await settings.find(undefined, true);
+    // An extended card stays.
+    if (used.card === latest.card && again.text !== latest.text) {
+      latest = again;
+      use(inUse(again, again.card, used.hosts, candidatesAfter(used, again, settings)));
+    }
     return used.calls;
-  };
+  });
+  const routes = new Routes(used.candidates, open, rules(), present);
+  const core = coreOf(callsOver(routes), limits, () => used);
   return {
     ...core.rpc,
     get card() {
@@ -119,14 +124,25 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
     conversation: (state) => conversation(core, state),
     notified: () => notifiedTasks(core, limits.maxNotifiedTasks),
     extendedCard: async (call) => {
-      const card = await extendedCard(core.rpc, found, options.card ?? {}, call);
-      use({ ...found, card });
+      const card = await extendedCard(core.rpc, latest, options.card ?? {}, call);
+      use(replacedBy(used, { ...latest, card }, settings));
       return card;
     },
     close: async () => {
       routes.close();
       await platform.close();
     },
+  };
+}
+
+/** Returns a function that does work once for all callers that ask for it meanwhile. */
+function shared<T>(work: () => Promise<T>): (signal: AbortSignal) => Promise<T> {
+  let running: Promise<T> | undefined;
+  return (signal) => {
+    running ??= work().finally(() => {
+      running = undefined;
+    });
+    return orGivenUp(running, signal);
   };
 }
 
@@ -227,11 +243,12 @@ function replacedBy(used: CardInUse, found: FoundCard, settings: ClientSettings)
 
 function candidatesAfter(used: CardInUse, found: FoundCard, settings: ClientSettings): readonly Candidate[] {
   // A version detected by a call is not guessed again.
-  if (found.isGuessed || found.card.supportedInterfaces.length === 0) return used.candidates;
+  if (found.isGuessed) return used.candidates;
   try {
     return candidatesOf(found.card, choosingFor(found, used.hosts, settings));
   } catch (error) {
     if (!(error instanceof A2AError)) throw error;
+    // Without an interface that can be called, those before stay.
     return used.candidates;
   }
 }

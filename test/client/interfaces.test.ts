@@ -1,7 +1,13 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { bindings, type Choosing, candidatesOf } from "../../src/client/discovery/interfaces.js";
+import {
+  bindings,
+  type Candidate,
+  type Choosing,
+  candidatesOf,
+  isSameInterface,
+} from "../../src/client/discovery/interfaces.js";
 import type { A2AError } from "../../src/core/error.js";
 
 const CONNECT = "urn:parley:binding:connect:v1";
@@ -222,5 +228,23 @@ describe("candidatesOf()", () => {
   it("looks at a bounded number of interfaces", () => {
     const many = Array.from({ length: 100 }, (_, i): Declared => ["JSONRPC", `https://${i}.example`]);
     expect(choose(many, { maxInterfaces: 3 })).toHaveLength(3);
+  });
+});
+
+describe("isSameInterface()", () => {
+  const made = (change: Partial<Candidate>, tenant = "") =>
+    ({ binding: "JSONRPC", url: "https://a.example", version: "1.0", declared: { tenant }, ...change }) as Candidate;
+
+  it("is true for two readings of a card", () => {
+    expect(isSameInterface(made({}), made({}))).toBe(true);
+  });
+
+  it.each([
+    made({ binding: "CONNECT" }),
+    made({ url: "https://a.example/a2a" }),
+    made({ version: "0.3" }),
+    made({}, "t"),
+  ])("is false for another binding, URL, version or tenant: %o", (other) => {
+    expect(isSameInterface(made({}), other)).toBe(false);
   });
 });

@@ -6,16 +6,17 @@ import type {
   MessageInitShape,
 } from "@bufbuild/protobuf";
 import type { ContextValues, StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
-import { SendMessageRequestSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type AgentCard, SendMessageRequestSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { backoffMs } from "../../core/backoff.js";
 import { A2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import { isSideEffectFree } from "../../wire/field-rules.js";
 import { IDEMPOTENCY_KEY, MAX_TIMEOUT_MS } from "../../wire/service-params.js";
-import type { Candidate } from "../discovery/interfaces.js";
-import { clientError, neverArrived, saysNothing, unknownArrival } from "../errors/errors.js";
+import { type Candidate, isSameInterface } from "../discovery/interfaces.js";
+import { clientError, isUnserved, neverArrived, saysNothing, unknownArrival } from "../errors/errors.js";
 import type { ClientLimits } from "../limits.js";
 import { ownHeader } from "../transport/request-headers.js";
+import { CallScope } from "./call-scope.js";
 import { givenUp, isPassing, pause, waitMs } from "./retry-delay.js";
 
 /** Maximum rest of a failing interface, as a multiple of its first rest. */
@@ -56,6 +57,9 @@ class Route {
   }
 }
 
+/** Returns the card that new calls follow, after reading the agent's again. A card that the caller gave is not read. */
+export type PresentCard = (signal: AbortSignal) => Promise<AgentCard>;
+
 /** Rules for calls. */
 export interface Rules {
   readonly limits: ClientLimits;
@@ -69,16 +73,26 @@ export interface Rules {
  * the limits and covers all its attempts.
  */
 export class Routes implements Transport {
-  #routes: readonly Route[];
+  #routes: readonly Route[] = [];
   #rules: Rules;
   readonly #open: (candidate: Candidate) => Transport;
+  readonly #present: PresentCard;
   #closed = false;
 
-  /** @param candidates in order of preference; at least one */
-  constructor(candidates: readonly Candidate[], open: (candidate: Candidate) => Transport, rules: Rules) {
-    this.#routes = candidates.map((candidate) => new Route(candidate, open));
+  /**
+   * @param candidates in order of preference; at least one
+   * @param present reads the agent's card again and replaces the interfaces by those of a changed card
+   */
+  constructor(
+    candidates: readonly Candidate[],
+    open: (candidate: Candidate) => Transport,
+    rules: Rules,
+    present: PresentCard,
+  ) {
     this.#rules = rules;
     this.#open = open;
+    this.#present = present;
+    this.replace(candidates, rules);
   }
 
   /** Replaces the interfaces for new calls; at least one. Open calls continue, and their retries use the new ones. */
@@ -89,7 +103,7 @@ export class Routes implements Transport {
 
   /** The interface that the next call uses. */
   get current(): Candidate {
-    return this.best(new Set()).candidate;
+    return this.best(none).candidate;
   }
 
   /** Rejects new calls and stops retries. */
@@ -144,8 +158,7 @@ export class Routes implements Transport {
     input: AsyncIterable<MessageInitShape<I>>,
     contextValues?: ContextValues,
   ): Promise<StreamResponse<I, O>> {
-    const messages: MessageInitShape<I>[] = [];
-    for await (const message of input) messages.push(message);
+    const messages = await gathered(input);
     const headers = this.#keyed(method, header);
     const endMs = endOf(timeoutMs ?? 0);
     let attempts: CallAttempts | undefined;
@@ -162,6 +175,22 @@ export class Routes implements Transport {
         route = await attempts.next(route, clientError(thrown));
       }
     }
+  }
+
+  /**
+   * Returns the interface of the present card that replaces one that the server does not have. Undefined if the card
+   * still names that one, or cannot be read.
+   */
+  async replacementOf(lost: Route, { signal, endsAt }: Failing): Promise<Route | undefined> {
+    // Another call may have read the card meanwhile.
+    if (this.#routes.includes(lost)) {
+      const scope = new CallScope(signal, Math.max(1, endsAt - performance.now()));
+      await this.#present(scope.signal).catch(() => {});
+      scope.end();
+    }
+    const route = this.best(none);
+    const isLost = this.#routes.includes(lost) || isSameInterface(route.candidate, lost.candidate);
+    return isLost ? undefined : route;
   }
 
   get limits(): ClientLimits {
@@ -243,6 +272,7 @@ class CallAttempts {
   #failures = 0;
   /** True if one of the attempts may have delivered the message. */
   #mayHaveArrived = false;
+  #hasReadCard = false;
 
   constructor(routes: Routes, call: Failing) {
     this.#routes = routes;
@@ -253,6 +283,11 @@ class CallAttempts {
   async next(failed: Route, error: A2AError): Promise<Route> {
     const { isSafe, waits, signal, method, endsAt } = this.#call;
     const { limits } = this.#routes;
+    if (!this.#hasReadCard && !this.#mayHaveArrived && isUnserved(error)) {
+      this.#hasReadCard = true;
+      const other = await this.#routes.replacementOf(failed, this.#call);
+      if (other !== undefined) return other;
+    }
     if (signal?.aborted === true) throw this.#withArrival(error.reason === "CANCELLED" ? error : givenUp(signal));
     const isUnreached = neverArrived(error);
     if (!isUnreached && isSend(method) && saysNothing(error)) this.#mayHaveArrived = true;
@@ -285,6 +320,13 @@ class CallAttempts {
 /** Returns the error of a call that was open when its client was closed. */
 function closed(cause: A2AError): A2AError {
   return new A2AError("UNAVAILABLE", "The client was closed.", { cause });
+}
+
+/** Reads the messages of a stream's request, a single one in this protocol, so that they can be sent again. */
+export async function gathered<M>(input: AsyncIterable<M>): Promise<M[]> {
+  const messages: M[] = [];
+  for await (const message of input) messages.push(message);
+  return messages;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Transport } from "@connectrpc/connect";
 import type { Reason } from "../../core/error.js";
 import { prepend } from "../../core/map-stream.js";
 import { clientError, isCut } from "../errors/errors.js";
-import { isSend, requestMessages } from "./failover.js";
+import { gathered, isSend, requestMessages } from "./failover.js";
 
 /**
  * Errors of servers that do not know a method: the request had no effect. Early servers rejected it as an invalid
@@ -52,8 +52,7 @@ export function guessingTransport(first: Transport, other: Transport, turned: ()
       if (known !== undefined || !isSend(method)) {
         return (known ?? first).stream(method, signal, timeoutMs, header, input, contextValues);
       }
-      const messages: (typeof input extends AsyncIterable<infer M> ? M : never)[] = [];
-      for await (const message of input) messages.push(message);
+      const messages = await gathered(input);
       return either(async (transport) => {
         const asked = requestMessages(messages);
         const response = await transport.stream(method, signal, timeoutMs, header, asked, contextValues);

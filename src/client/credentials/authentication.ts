@@ -2,7 +2,7 @@ import type { Interceptor, StreamRequest, UnaryRequest } from "@connectrpc/conne
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { begunStream, prepend } from "../../core/map-stream.js";
 import { skillKey } from "../calls/call-options.js";
-import { requestMessages } from "../calls/failover.js";
+import { gathered, type PresentCard, requestMessages } from "../calls/failover.js";
 import type { Candidate } from "../discovery/interfaces.js";
 import { clientError } from "../errors/errors.js";
 import type { HttpClient } from "../platform.js";
@@ -23,9 +23,6 @@ interface Authenticating {
   readonly http: HttpClient;
   readonly present: PresentCard;
 }
-
-/** Returns the card that new calls follow, after reading the agent's again. */
-export type PresentCard = (signal: AbortSignal) => Promise<AgentCard>;
 
 type Request = UnaryRequest | StreamRequest;
 
@@ -99,9 +96,8 @@ function withParameter(url: string, name: string, value: string): URL {
   return made;
 }
 
-/** Buffers a stream's request, a single message in this protocol, for each attempt. */
+/** Buffers a stream's request for each attempt. */
 async function repeatable(request: StreamRequest): Promise<() => StreamRequest> {
-  const messages: (typeof request.message extends AsyncIterable<infer M> ? M : never)[] = [];
-  for await (const message of request.message) messages.push(message);
+  const messages = await gathered(request.message);
   return () => ({ ...request, message: requestMessages(messages) });
 }

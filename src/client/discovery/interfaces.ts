@@ -27,6 +27,12 @@ export interface Candidate {
   readonly other?: Candidate;
 }
 
+/** True if calls of both go to the same interface, in the same version. */
+export function isSameInterface(one: Candidate, other: Candidate): boolean {
+  const key = ({ binding, url, version, declared }: Candidate) => [binding, url, version, declared.tenant].join(" ");
+  return key(one) === key(other);
+}
+
 /** Parameters of the choice, besides the card. */
 export interface Choosing {
   /** Bindings of the platform. */

@@ -151,6 +151,15 @@ export function isCut({ reason }: A2AError): boolean {
   return passing.has(reason);
 }
 
+/**
+ * True if the server does not serve the call where it was sent, or not in its version. It has not handled the call,
+ * which may be repeated elsewhere, then.
+ */
+export function isUnserved({ code, reason }: A2AError): boolean {
+  // The code of METHOD_NOT_FOUND and METHOD_NOT_ALLOWED.
+  return code === StatusCode.UNIMPLEMENTED || reason === "VERSION_NOT_SUPPORTED";
+}
+
 /** Tells whether an error leaves open that a message arrived, because no answer came. */
 export function saysNothing({ reason }: A2AError): boolean {
   return reason === "UNAVAILABLE" || reason === "DEADLINE_EXCEEDED";

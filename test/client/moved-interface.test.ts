@@ -1,0 +1,233 @@
+import { createServer } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import { httpBearerScheme } from "../../src/auth/index.js";
+import type { A2AClient } from "../../src/client/client.js";
+import { bearer } from "../../src/client/credentials/bearer.js";
+import { readCard } from "../../src/client/discovery/card-reader.js";
+import { type Binding, bindings } from "../../src/client/discovery/interfaces.js";
+import type { ClientOptions } from "../../src/client/options.js";
+import type { A2AError } from "../../src/core/error.js";
+import type { Server } from "../../src/server/create-server.js";
+import { cardJson, serveCards } from "./card-server.js";
+import { atEnd, connect, echo, serve } from "./world.js";
+
+/** Every way of calling our own server in a version whose cards name it. */
+const ways: readonly (readonly [version: string, binding: Binding])[] = [
+  ...bindings.map((binding) => ["1.0", binding] as const),
+  ["0.3", "JSONRPC"],
+  ["0.3", "HTTP+JSON"],
+  ["0.3", "GRPC"],
+];
+
+/** Each returns what the echo said, or the reason for which it did not. */
+const calls: Readonly<Record<string, (client: A2AClient) => Promise<string>>> = {
+  "one answer": async (client) => (await client.send("say hi")).text,
+  "a stream": async (client) => {
+    let text = "";
+    for await (const update of client.stream("say hi")) text += update.text;
+    return text;
+  },
+  "a method": (client) => client.getTask({ id: "nowhere" }).then(({ id }) => id, reasonOf),
+};
+const expected = { "one answer": "hi", "a stream": "hi", "a method": "TASK_NOT_FOUND" } as Readonly<
+  Record<string, string>
+>;
+const reasonOf = ({ reason }: A2AError): string => reason;
+const outcome = (client: A2AClient, name: string): Promise<string> | undefined => calls[name]?.(client).catch(reasonOf);
+
+interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+/** How programs answer that have nothing at a path. */
+const foreign: Readonly<Record<string, Answer>> = {
+  "a plain 404": { status: 404, body: "Not here." },
+  "a 404 in JSON": {
+    status: 404,
+    headers: { "content-type": "application/json" },
+    body: '{"detail":"Not Found"}',
+  },
+  "a 405": { status: 405, headers: { "content-type": "text/html" }, body: "<h1>Method Not Allowed</h1>" },
+  "a 410": { status: 410 },
+};
+
+/** Another program, which gives all requests the same answer. */
+async function program(binding: Binding, { status, headers = {}, body = "" }: Answer) {
+  const asked: string[] = [];
+  const isGrpc = binding === "GRPC";
+  const server = isGrpc
+    ? createHttp2Server((request, response) => {
+        asked.push(request.url);
+        response.writeHead(status, headers).end(body);
+      })
+    : createServer((request, response) => {
+        asked.push(request.url ?? "");
+        response.writeHead(status, headers).end(body);
+      });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  atEnd(() => server.close());
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { asked, url: isGrpc ? host : `http://${host}/a2a` };
+}
+
+const named = (binding: Binding): string =>
+  binding === "CONNECT" || binding === "GRPC-WEB" ? "urn:parley:binding:connect:v1" : binding;
+
+const cardOf = (version: string, binding: Binding, url: string, more: object = {}): string =>
+  JSON.stringify(
+    cardJson({
+      supportedInterfaces: [{ url, protocolBinding: named(binding), protocolVersion: version }],
+      capabilities: { streaming: true },
+      ...more,
+    }),
+  );
+
+const urlOf = (server: Server, binding: Binding): string =>
+  binding === "GRPC" ? `${new URL(server.url).hostname}:${server.grpcPort}` : server.url;
+
+/** A client whose card is fresh for an hour, and the server of that card. */
+async function clientOf(card: string, options: ClientOptions) {
+  const present = { card };
+  const { url, got } = await serveCards((_, response) => {
+    response.setHeader("cache-control", "max-age=3600").end(present.card);
+  });
+  return { client: await connect(url, options), present, got };
+}
+
+describe.each(ways)("an interface of A2A %s over %s that its server has no more", (version, binding) => {
+  const only = { bindings: [binding] };
+
+  describe.each(Object.keys(foreign))("and that answers with %s", (kind) => {
+    it.each(Object.keys(calls))("is replaced by that of the present card, in a call for %s", async (name) => {
+      const other = await program(binding, foreign[kind] as Answer);
+      const { client, present, got } = await clientOf(cardOf(version, binding, other.url), only);
+      const moved = urlOf(await serve(), binding);
+      present.card = cardOf(version, binding, moved);
+      expect(await outcome(client, name)).toBe(expected[name]);
+      expect(await outcome(client, name)).toBe(expected[name]);
+      expect(client.interface.url).toBe(moved);
+      expect([other.asked.length, got.length]).toEqual([1, 2]);
+    });
+  });
+
+  it("is replaced each time that it moves, by one reading of the card for calls at the same time", async () => {
+    const first = await program(binding, { status: 404 });
+    const second = await program(binding, { status: 404 });
+    const { client, present, got } = await clientOf(cardOf(version, binding, first.url), only);
+    present.card = cardOf(version, binding, second.url);
+    expect(await outcome(client, "one answer")).toBe("METHOD_NOT_FOUND");
+    expect(client.interface.url).toBe(second.url);
+    const moved = urlOf(await serve(), binding);
+    present.card = cardOf(version, binding, moved);
+    const names = Object.keys(calls).flatMap((name) => [name, name, name]);
+    const outcomes = await Promise.all(names.map((name) => outcome(client, name)));
+    expect(outcomes).toEqual(names.map((name) => expected[name]));
+    expect(client.interface.url).toBe(moved);
+    expect([first.asked.length, got.length]).toEqual([1, 3]);
+  });
+
+  it("fails as it did if the card names it still, names another one without the agent, or cannot be read", async () => {
+    const other = await program(binding, { status: 404, body: "Not here." });
+    const next = await program(binding, { status: 405 });
+    const { client, present, got } = await clientOf(cardOf(version, binding, other.url), only);
+    const failure = { reason: "METHOD_NOT_FOUND", metadata: { httpStatus: "404" } };
+    await expect(client.send("say hi")).rejects.toMatchObject(failure);
+    present.card = cardOf(version, binding, other.url, { description: "Is another one." });
+    await expect(client.send("say hi")).rejects.toMatchObject(failure);
+    present.card = "{}";
+    await expect(client.send("say hi")).rejects.toMatchObject(failure);
+    expect([other.asked.length, got.length]).toEqual([3, 4]);
+    present.card = cardOf(version, binding, next.url);
+    await expect(client.send("say hi")).rejects.toMatchObject({ reason: "METHOD_NOT_ALLOWED" });
+    expect([other.asked.length, next.asked.length, got.length]).toEqual([4, 1, 5]);
+  });
+
+  it("fails as it did if the caller gave the card", async () => {
+    const other = await program(binding, { status: 404 });
+    let read = 0;
+    const verify = async (text: string) => {
+      read += 1;
+      return { verified: true, card: (await readCard(text, "It")).card, signatures: [] };
+    };
+    const client = await connect(cardOf(version, binding, other.url), { ...only, card: { verify } });
+    for (const name of Object.keys(calls)) expect(await outcome(client, name)).toBe("METHOD_NOT_FOUND");
+    expect([other.asked.length, read]).toEqual([3, 1]);
+  });
+
+  it("is not meant by an agent that does not know a task", async () => {
+    const { client, got } = await clientOf(cardOf(version, binding, urlOf(await serve(), binding)), only);
+    expect(await outcome(client, "a method")).toBe("TASK_NOT_FOUND");
+    expect(got.length).toBe(1);
+  });
+
+  it("gives no credentials to a host that only the present card names", async () => {
+    const shown: string[] = [];
+    const check = (token: string) => {
+      shown.push(token);
+      return { owner: "me" };
+    };
+    const security = { schemes: { bearer: httpBearerScheme({ check }) } };
+    const server = await serve({ agent: { ...echo, security }, host: "127.0.0.2" });
+    const other = await program(binding, { status: 404 });
+    const secured = {
+      securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: "Bearer" } } },
+      securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    };
+    const options = { ...only, credentials: bearer("good") };
+    const { client, present } = await clientOf(cardOf(version, binding, other.url), options);
+    present.card = cardOf(version, binding, urlOf(server, binding), secured);
+    for (const name of Object.keys(calls)) expect(await outcome(client, name)).toBe("UNAUTHENTICATED");
+    expect(shown).toEqual([]);
+  });
+
+  it("does not keep a caller longer than its call may last, where the card does not arrive", async () => {
+    const other = await program(binding, { status: 404 });
+    let isFirst = true;
+    const { url } = await serveCards((_, response) => {
+      if (isFirst) response.end(cardOf(version, binding, other.url));
+      isFirst = false;
+    });
+    const client = await connect(url, only);
+    await expect(
+      client.sendMessage({ message: { messageId: "m", role: 1 } }, { timeoutMs: 300 }),
+    ).rejects.toMatchObject({ reason: "METHOD_NOT_FOUND" });
+    const signal = AbortSignal.timeout(100);
+    await expect(client.getTask({ id: "t" }, { signal })).rejects.toMatchObject({ reason: "DEADLINE_EXCEEDED" });
+  });
+});
+
+/** Over HTTP+JSON the paths of 0.3 are those of a tenant "v1" in 1.0. */
+const older = ways.filter(([version, binding]) => version === "0.3" && binding !== "HTTP+JSON");
+
+describe.each(older)("an agent that has given up A2A %s over %s", (...way) => {
+  it.each(Object.keys(calls))("is called in its present version, in a call for %s", async (name) => {
+    const [version, binding] = way;
+    const url = urlOf(await serve({ versions: ["1.0"] }), binding);
+    const { client, present, got } = await clientOf(cardOf(version, binding, url), { bindings: [binding] });
+    present.card = cardOf("1.0", binding, url);
+    expect(await outcome(client, name)).toBe(expected[name]);
+    expect(client.interface.protocolVersion).toBe("1.0");
+    expect(got.length).toBe(2);
+  });
+});
+
+/** Answers of gRPC and Connect servers that do not have the service. */
+const unimplemented: readonly (readonly [Binding, name: string, Answer])[] = [
+  ["GRPC", "a stream", { status: 200, headers: { "content-type": "application/grpc", "grpc-status": "12" } }],
+  ["GRPC", "one answer", { status: 200, headers: { "content-type": "application/grpc", "grpc-status": "12" } }],
+];
+
+it.each(unimplemented)(
+  "a service that a server over %s does not have is looked up for %s",
+  async (binding, name, answer) => {
+    const other = await program(binding, answer);
+    const { client, present, got } = await clientOf(cardOf("1.0", binding, other.url), { bindings: [binding] });
+    present.card = cardOf("1.0", binding, urlOf(await serve(), binding));
+    expect(await outcome(client, name)).toBe("hi");
+    expect([other.asked.length, got.length]).toEqual([1, 2]);
+  },
+);
