@@ -320,15 +320,9 @@ interface Restatement {
 
 /** Returns a copy of an error with some parts changed. */
 export function restated(error: A2AError, changes: Restatement): A2AError {
-  const {
-    reason = error.reason,
-    message = error.message,
-    violations = error.violations,
-    cause = error.cause,
-  } = changes;
-  const { retryAfterMs, headers } = error;
+  const { reason = error.reason, message = error.message, cause = error.cause } = changes;
   const metadata = { ...error.metadata, ...changes.metadata };
-  return new A2AError(reason, message, { metadata, violations, retryAfterMs, headers, cause });
+  return new A2AError(reason, message, { ...error, ...changes, metadata, cause });
 }
 
 /** Converts a ConnectError. It is recognized by its shape, because libraries bring their own copy of the class. */

@@ -44,6 +44,16 @@ export function socketFailure(error: unknown): string {
   return /^[A-Z0-9_]{1,60}$/.test(code) ? `the request failed (${code})` : "the request failed";
 }
 
+/** Codes of connection errors. */
+const connection =
+  /^(?:E[A-Z]{3,}|EAI_[A-Z]+|UND_ERR_[A-Z_]+|ERR_(?:HTTP2|SSL|TLS|STREAM)_[A-Z0-9_]+|CERT_[A-Z_]+|[A-Z_]*SELF_SIGNED[A-Z_]*|UNABLE_TO_[A-Z_]+|HPE_[A-Z_]+)$/;
+
+/** Describes an error whose own code, or that of its cause, is of a connection; undefined for any other. */
+export function connectionFailure(error: unknown): string | undefined {
+  const { name, cause, code = membersOf(cause).code } = membersOf(error);
+  return typeof code === "string" && connection.test(code) ? socketFailure({ code, name }) : undefined;
+}
+
 /**
  * Failures before a connection exists, so that nothing of the request was sent, and HTTP/2 requests that the server
  * refused to start.

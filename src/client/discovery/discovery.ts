@@ -10,7 +10,7 @@ import { jsonWriter } from "../../wire/json-writer.js";
 import { CallScope } from "../calls/call-scope.js";
 import { isPassing, orGivenUp, pause, waitMs } from "../calls/retry-delay.js";
 import type { CardOrigin } from "../credentials/credential-hosts.js";
-import { deltaSeconds } from "../errors/error-facts.js";
+import { reasonOfHttp, retryAfterOf } from "../errors/error-facts.js";
 import type { ClientLimits } from "../limits.js";
 import type { HttpAnswer, HttpClient } from "../platform.js";
 import { type CardCache, freshForMs, type KeptCard } from "./card-cache.js";
@@ -287,13 +287,10 @@ function keepCard(
 
 function cardRequestError(url: string, { status, headers }: HttpAnswer): A2AError {
   const message = `No agent card was found at ${withoutSecrets(url)}: the server answered ${status === 0 ? "with a redirect that cannot be followed here" : status}.`;
-  const options = { headers };
-  if (status === 401) return new CardRequestError(status, "UNAUTHENTICATED", message, options);
-  if (status === 403) return new CardRequestError(status, "PERMISSION_DENIED", message, options);
-  if (status === 429 || status >= 500) {
-    const reason = status === 429 ? "TOO_MANY_REQUESTS" : "UNAVAILABLE";
-    const seconds = deltaSeconds(headers.get("retry-after"));
-    return new CardRequestError(status, reason, message, { retryAfterMs: seconds && seconds * 1000 });
-  }
-  return new CardRequestError(status, "INVALID_AGENT_RESPONSE", message);
+  return new CardRequestError(status, reasonOf(status), message, { retryAfterMs: retryAfterOf(headers), headers });
+}
+
+function reasonOf(status: number): Reason {
+  if (status >= 500) return "UNAVAILABLE";
+  return [401, 403, 429].includes(status) ? reasonOfHttp(status) : "INVALID_AGENT_RESPONSE";
 }

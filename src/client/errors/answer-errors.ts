@@ -1,8 +1,9 @@
-import { A2AError, type Reason, StatusCode } from "../../core/error.js";
+import { A2AError, type Reason } from "../../core/error.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { parsedJson } from "../../wire/parsed-json.js";
 import type { HttpAnswer } from "../platform.js";
 import {
+  codeNamed,
   errorOf,
   factsOf,
   reasonNamed,
@@ -72,10 +73,6 @@ function statusReason(code: unknown, named: number | undefined, http: number): R
   const byHttp = reasonOfStructured(number >= 100 ? number : http);
   if (byHttp !== undefined) return byHttp;
   return named === undefined ? reasonOfHttp(http) : reasonOfStatus(named);
-}
-
-function codeNamed(name: string): number | undefined {
-  return Object.hasOwn(StatusCode, name) ? StatusCode[name as keyof typeof StatusCode] : undefined;
 }
 
 function problemOf(json: Readonly<Record<string, unknown>>, head: AnswerHead): A2AError | undefined {

@@ -1,5 +1,4 @@
-import type { Duration } from "@bufbuild/protobuf/wkt";
-import { A2A_DOMAIN, A2AError, type Reason, reasons, type Violation } from "../../core/error.js";
+import { A2A_DOMAIN, A2AError, type Reason, reasons, StatusCode, type Violation } from "../../core/error.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 
 /** Details of an error, from any wire form. */
@@ -9,11 +8,6 @@ export interface Facts {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly violations?: readonly Violation[] | undefined;
   readonly retryAfterMs?: number | undefined;
-}
-
-/** Converts the delay of a `google.rpc.RetryInfo` to milliseconds. */
-export function retryAfter(delay: Duration | undefined): number | undefined {
-  return delay && Number(delay.seconds) * 1000 + delay.nanos / 1_000_000;
 }
 
 /** Maximum length of a server's text in an error, in characters. */
@@ -99,7 +93,7 @@ function violationsOf(detail: Readonly<Record<string, unknown>>): Violation[] {
 }
 
 /** Reads a duration in JSON form, `1.5s`, or as the members of the message. */
-function retryOf(delay: unknown): Facts {
+export function retryOf(delay: unknown): Facts {
   const seconds = typeof delay === "string" ? /^(\d{1,12}(?:\.\d{1,9})?)s$/.exec(delay)?.[1] : undefined;
   if (seconds !== undefined) return { retryAfterMs: Number(seconds) * 1000 };
   if (!isJsonObject(delay)) return {};
@@ -108,7 +102,7 @@ function retryOf(delay: unknown): Facts {
 }
 
 /** Returns `Retry-After` (RFC 9110, 10.2.3) in milliseconds from now: seconds, or a date that begins with its day. */
-function retryAfterOf(headers: Headers | undefined): number | undefined {
+export function retryAfterOf(headers: Headers | undefined): number | undefined {
   const text = headers?.get("retry-after") ?? "";
   const seconds = deltaSeconds(text);
   if (seconds !== undefined) return seconds * 1000;
@@ -147,6 +141,11 @@ const byStatus: readonly Reason[] = [
   "INTERNAL", // DATA_LOSS
   "UNAUTHENTICATED",
 ];
+
+/** Returns the code of `google.rpc.Code` with a name. */
+export function codeNamed(name: string): number | undefined {
+  return Object.hasOwn(StatusCode, name) ? StatusCode[name as keyof typeof StatusCode] : undefined;
+}
 
 /** Returns the reason of a gRPC or Connect code. */
 export function reasonOfStatus(code: number): Reason {

@@ -1,10 +1,10 @@
 import { type Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
-import { A2AError, type Reason, restated, StatusCode, toA2AError } from "../../core/error.js";
+import { A2AError, type Reason, restated, StatusCode, statusNameOf, toA2AError } from "../../core/error.js";
 import { membersOf, messageIn } from "../../core/members.js";
-import { isUnconnected, socketFailure } from "../../outgoing/socket-failure.js";
+import { connectionFailure, isUnconnected, socketFailure } from "../../outgoing/socket-failure.js";
 import { detailsOf } from "../../wire/error-details.js";
-import { errorOf, type Facts, reasonOfHttp, reasonOfStatus, retryAfter } from "./error-facts.js";
+import { errorOf, type Facts, reasonOfHttp, reasonOfStatus, retryOf } from "./error-facts.js";
 
 /**
  * Converts anything that a call threw, over any binding, to an A2AError with reason, metadata, violations and retry
@@ -27,7 +27,7 @@ export function clientError(thrown: unknown): A2AError {
  */
 export function neverArrived(error: unknown): boolean {
   // An earlier attempt of the same call may have arrived.
-  if (error instanceof A2AError && error.metadata.arrival === "unknown") return false;
+  if (error instanceof A2AError && isArrivalUnknown(error)) return false;
   return isUnconnected(error);
 }
 
@@ -51,23 +51,13 @@ function ofConnectError(error: ConnectError): A2AError {
   const { cause, code, rawMessage, metadata } = error;
   if (cause instanceof A2AError) return toA2AError(cause);
   const facts = factsIn(error);
-  if (facts.reason !== undefined) return errorOf(facts, rawMessage, reasonOfStatus(code), metadata, error);
-  const reason = ofProtocol(rawMessage, code) ?? ofOther(cause)?.reason ?? reasonOfStatus(code);
-  return errorOf(
-    facts,
-    rawMessage === "" ? `The call failed: ${StatusNames[code] ?? code}.` : rawMessage,
-    reason,
-    metadata,
-    error,
-  );
+  const own = facts.reason === undefined ? (ofProtocol(rawMessage, code) ?? ofOther(cause)?.reason) : undefined;
+  const message = rawMessage || `The call failed: ${statusNameOf(code)}.`;
+  return errorOf(facts, message, own ?? reasonOfStatus(code), metadata, error);
 }
 
-const StatusNames: Readonly<Record<number, string>> = Object.fromEntries(
-  Object.entries(StatusCode).map(([name, code]) => [code, name]),
-);
-
-function factsIn(error: ConnectError): Facts {
-  if (error.details.length === 0) return {};
+/** Reads the details of an error. Unreadable ones are skipped. */
+export function factsIn(error: ConnectError): Facts {
   const [info] = error.findDetails(ErrorInfoSchema);
   const [bad] = error.findDetails(BadRequestSchema);
   const [retry] = error.findDetails(RetryInfoSchema);
@@ -76,37 +66,26 @@ function factsIn(error: ConnectError): Facts {
     domain: info?.domain,
     metadata: info?.metadata,
     violations: bad?.fieldViolations,
-    retryAfterMs: retryAfter(retry?.retryDelay),
+    ...retryOf(retry?.retryDelay),
   };
 }
 
-/** Messages of the Connect library's own errors, which have no other mark. */
-const sentences: readonly (readonly [RegExp, Reason])[] = [
-  // The connection ended too early.
-  [
-    /^(?:protocol error: )?(?:missing (?:EndStreamResponse|trailers?|status)|incomplete envelope|premature |promised \d+ bytes, received )/,
-    "UNAVAILABLE",
-  ],
-  [/^http\/2 stream closed with error code /, "UNAVAILABLE"],
-  [/^(?:protocol error: |unsupported content type |unsupported response encoding )/, "INVALID_AGENT_RESPONSE"],
-  [
-    /^(?:invalid grpc-status: |parse binary: |invalid end stream$|failed to parse EndStreamResponse)/,
-    "INVALID_AGENT_RESPONSE",
-  ],
-  [/^message size (?:\d+ )?is larger than configured readMaxBytes /, "INVALID_AGENT_RESPONSE"],
-];
+/** Messages of the Connect library's own errors, which have no other mark, about connections that ended too early. */
+const cutShort =
+  /^(?:(?:protocol error: )?(?:missing (?:EndStreamResponse|trailers?|status)|incomplete envelope|premature |promised \d+ bytes, received )|http\/2 stream closed with error code )/;
+
+/** Those about invalid answers. */
+const unreadable =
+  /^(?:protocol error: |unsupported (?:content type|response encoding) |invalid grpc-status: |parse binary: |invalid end stream$|failed to parse EndStreamResponse|message size (?:\d+ )?is larger than configured readMaxBytes )/;
 
 function ofProtocol(message: string, code: number): Reason | undefined {
   const http = /^HTTP (\d{3})$/.exec(message)?.[1];
   if (http !== undefined) return reasonOfHttp(Number(http));
   // Without a status the end of the answer is missing as well.
-  if (code === StatusCode.UNKNOWN && /^protocol error: missing output message/.test(message)) return "UNAVAILABLE";
-  return sentences.find(([pattern]) => pattern.test(message))?.[1];
+  const isWithoutStatus = code === StatusCode.UNKNOWN && /^protocol error: missing output message/.test(message);
+  if (isWithoutStatus || cutShort.test(message)) return "UNAVAILABLE";
+  return unreadable.test(message) ? "INVALID_AGENT_RESPONSE" : undefined;
 }
-
-/** Codes of connection errors. */
-const connection =
-  /^(?:E[A-Z]{3,}|EAI_[A-Z]+|UND_ERR_[A-Z_]+|ERR_(?:HTTP2|SSL|TLS|STREAM)_[A-Z0-9_]+|CERT_[A-Z_]+|[A-Z_]*SELF_SIGNED[A-Z_]*|UNABLE_TO_[A-Z_]+|HPE_[A-Z_]+)$/;
 
 /** Messages of the TypeErrors that fetch of browsers and Node.js rejects with; they have no other mark. */
 const fetching =
@@ -116,18 +95,17 @@ const fetching =
 const workerFetching = /^(?:Network connection lost|internal error; reference = )/;
 
 function isOfFetch(name: unknown, text: string): boolean {
-  return (name === "TypeError" && fetching.test(text)) || (name === "Error" && workerFetching.test(text));
+  return name === "TypeError" ? fetching.test(text) : name === "Error" && workerFetching.test(text);
 }
 
 function ofOther(thrown: unknown): A2AError | undefined {
-  const { name, message, cause, code = membersOf(cause).code } = membersOf(thrown);
+  const { name, message } = membersOf(thrown);
   const text = typeof message === "string" ? message : "";
   if (name === "AbortError") return new A2AError("CANCELLED", text || "The call was cancelled.", { cause: thrown });
   if (name === "TimeoutError")
     return new A2AError("DEADLINE_EXCEEDED", text || "The call took too long.", { cause: thrown });
-  const isConnection = typeof code === "string" && connection.test(code);
-  if (!isConnection && !isOfFetch(name, text)) return undefined;
-  const detail = isConnection ? socketFailure({ code, name }) : text.replace(/\.$/, "");
+  const detail = connectionFailure(thrown) ?? (isOfFetch(name, text) ? text.replace(/\.$/, "") : undefined);
+  if (detail === undefined) return undefined;
   return new A2AError("UNAVAILABLE", `The server cannot be reached: ${detail}.`, { cause: thrown });
 }
 
@@ -173,12 +151,9 @@ interface SendFacts {
   readonly isRepeatable: boolean;
 }
 
-const unkeyed: SendFacts = { key: undefined, isRepeatable: false };
-
 /** Returns the error of a send that may have arrived, with the key for sending it again. */
-export function unknownArrival(error: A2AError, facts: SendFacts = unkeyed): A2AError {
+export function unknownArrival(error: A2AError, { key, isRepeatable }: Partial<SendFacts> = {}): A2AError {
   if (isArrivalUnknown(error)) return error;
-  const { key, isRepeatable } = facts;
   const what = isRepeatable
     ? "it may be sent again with the same idempotency key."
     : "the agent does not say that it may be sent again.";

@@ -1,46 +1,23 @@
 import { fromBinary } from "@bufbuild/protobuf";
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { ConnectError } from "@connectrpc/connect";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { fromBase64 } from "../../core/bytes.js";
 import { type A2AError, StatusCode } from "../../core/error.js";
 import { percentDecoded } from "../../core/net.js";
 import { isJsonObject } from "../../wire/json-struct.js";
-import { errorOf, type Facts, reasonOfStatus, retryAfter } from "../errors/error-facts.js";
-
-/** A detail of an error as protobuf packs it. */
-interface PackedDetail {
-  /** Name of its type, with or without the prefix of an Any. */
-  readonly type: string;
-  readonly value: Uint8Array;
-}
+import { codeNamed, errorOf, type Facts, reasonOfStatus } from "../errors/error-facts.js";
+import { factsIn } from "../errors/errors.js";
 
 /** Maximum number of details examined per error. */
 const MAX_DETAILS = 32;
 
-/** Reads details. Unreadable ones are skipped. */
-function factsIn(details: Iterable<PackedDetail>): Facts {
-  let facts: Facts = {};
-  let count = 0;
-  for (const detail of details) {
-    if (++count > MAX_DETAILS) break;
-    try {
-      facts = { ...factIn(detail), ...facts };
-    } catch {
-      // Its value does not match its type.
-    }
-  }
-  return facts;
-}
-
-function factIn({ type, value }: PackedDetail): Facts {
-  const name = type.slice(type.lastIndexOf("/") + 1);
-  if (name === ErrorInfoSchema.typeName) {
-    const { reason, domain, metadata } = fromBinary(ErrorInfoSchema, value);
-    return { reason, domain, metadata };
-  }
-  if (name === BadRequestSchema.typeName) return { violations: fromBinary(BadRequestSchema, value).fieldViolations };
-  if (name !== RetryInfoSchema.typeName) return {};
-  return { retryAfterMs: retryAfter(fromBinary(RetryInfoSchema, value).retryDelay) };
+/** Reads details as protobuf packs them, with or without the prefix of an Any before the name of their type. */
+function factsOf(details: readonly { readonly type: string; readonly value: Uint8Array }[]): Facts {
+  const error = new ConnectError("");
+  error.details = details.slice(0, MAX_DETAILS).map(({ type, value }) => {
+    return { type: type.slice(type.lastIndexOf("/") + 1), value };
+  });
+  return factsIn(error);
 }
 
 /**
@@ -59,7 +36,7 @@ export function errorInTrailers(trailers: Headers, headers: Headers): A2AError |
   const all = new Headers(headers);
   for (const [name, value] of trailers) all.set(name, value);
   const reason = reasonOfStatus(code);
-  return errorOf(factsIn(details), message || `The call failed with the status ${code} of gRPC.`, reason, all);
+  return errorOf(factsOf(details), message || `The call failed with the status ${code} of gRPC.`, reason, all);
 }
 
 function statusIn(packed: string): ReturnType<typeof fromBinary<typeof StatusSchema>> | undefined {
@@ -74,14 +51,14 @@ function statusIn(packed: string): ReturnType<typeof fromBinary<typeof StatusSch
 export function errorInConnect(json: unknown, headers: Headers): A2AError | undefined {
   if (!isJsonObject(json) || typeof json.code !== "string") return undefined;
   const name = json.code === "canceled" ? "CANCELLED" : json.code.toUpperCase();
-  const code = Object.hasOwn(StatusCode, name) ? StatusCode[name as keyof typeof StatusCode] : StatusCode.UNKNOWN;
+  const code = codeNamed(name) ?? StatusCode.UNKNOWN;
   const details = (Array.isArray(json.details) ? json.details : []).flatMap((detail) => {
     if (!isJsonObject(detail) || typeof detail.type !== "string" || typeof detail.value !== "string") return [];
     return [{ type: detail.type, value: base64Bytes(detail.value) }];
   });
   const message =
     typeof json.message === "string" && json.message !== "" ? json.message : `The call failed: ${json.code}.`;
-  return errorOf(factsIn(details), message, reasonOfStatus(code), headers);
+  return errorOf(factsOf(details), message, reasonOfStatus(code), headers);
 }
 
 function base64Bytes(base64: string): Uint8Array {
