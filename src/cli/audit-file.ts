@@ -1,9 +1,10 @@
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import type { AuditLog, AuditRecord } from "../audit/audit.js";
 import { auditEvents } from "../audit/events.js";
+import { attempt } from "../core/attempt.js";
 import type { Logger } from "../core/log.js";
-import { membersOf, messageIn } from "../core/members.js";
-import { UsageError } from "./command-error.js";
+import { membersOf } from "../core/members.js";
+import { usageErrorOf } from "./command-error.js";
 
 /** Minimum time between log lines about records that cannot be written, in milliseconds. */
 const REPORT_EVERY_MS = 60_000;
@@ -28,11 +29,8 @@ export class AuditFile implements AuditLog {
   constructor(path: string, logger: Logger) {
     this.#path = path;
     this.#logger = logger;
-    try {
-      this.#file = path === "stderr" ? STDERR : open(path);
-    } catch (cause) {
-      throw new UsageError(`--audit: cannot write ${path}: ${messageIn(cause)}`, { cause });
-    }
+    this.#file =
+      path === "stderr" ? STDERR : attempt(() => open(path), usageErrorOf(`--audit: cannot write ${path}: `));
     this.#isCut = this.#file !== STDERR && isCut(path, this.#file);
   }
 

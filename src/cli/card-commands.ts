@@ -11,6 +11,7 @@ import { FetchTextError, fetchText, jkuFault } from "../card/signing/key-sets.js
 import { signaturesFor } from "../card/signing/sign.js";
 import { CardKeyError, readKeySet, readPublicKey } from "../card/signing/trusted-keys.js";
 import { type CardTrust, type SignatureResult, verifyCard } from "../card/signing/verify.js";
+import { attempt } from "../core/attempt.js";
 import { messageIn } from "../core/members.js";
 import { parseUrl } from "../core/net.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
@@ -46,16 +47,13 @@ function checkForm(json: Record<string, unknown>): void {
   if (unknown.length > 0) {
     throw new UsageError(`the card has members that A2A 1.0 does not know: ${printable(unknown.join(", "))}`);
   }
-  const card = asCard(known);
+  const card = attempt(
+    () => fromJson(AgentCardSchema, known as JsonValue),
+    (cause) => {
+      throw new UsageError("it has not the form of an agent card", { cause });
+    },
+  );
   for (const missing of missingFields(reflect(AgentCardSchema, card))) warn(`in the card ${missing}`);
-}
-
-function asCard(known: object): ReturnType<typeof fromJson<typeof AgentCardSchema>> {
-  try {
-    return fromJson(AgentCardSchema, known as JsonValue);
-  } catch (cause) {
-    throw new UsageError("it has not the form of an agent card", { cause });
-  }
 }
 
 /** `parley card verify`: prints a line for each signature. The exit code is 0 if one of them is valid. */

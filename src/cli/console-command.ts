@@ -1,11 +1,11 @@
 import { basename, resolve } from "node:path";
 import { folderFault } from "../console/folder.js";
 import type { ConsoleAgent, ConsoleStart } from "../console/options.js";
-import { messageIn } from "../core/members.js";
+import { attempt } from "../core/attempt.js";
 import { isLoopback, parseUrl, withoutSecrets } from "../core/net.js";
 import { given } from "../core/options.js";
 import { openOwnConsole } from "../server/own-console.js";
-import { CommandError } from "./command-error.js";
+import { UsageError, usageErrorOf } from "./command-error.js";
 import type { Io } from "./io.js";
 import { createLog } from "./log.js";
 import { adminTarget, type ReachFlags } from "./operate/service.js";
@@ -20,7 +20,7 @@ export interface ConsoleFlags extends Pick<ReachFlags, "admin" | "adminTokenFile
 /** Serves a console until Ctrl-C. @throws CommandError, ConfigurationError */
 export async function runConsole(io: Io, agent: string | undefined, flags: ConsoleFlags): Promise<void> {
   const missing = folderFault();
-  if (missing !== undefined) throw new CommandError("usage", missing);
+  if (missing !== undefined) throw new UsageError(missing);
   const book = await agentsIn(io);
   const start = await startAt(io, agent === undefined ? undefined : agentUrl(agent, book), flags);
   const console = await openOwnConsole({
@@ -43,15 +43,15 @@ function agentUrl(ref: string, book: readonly ConsoleAgent[]): string {
   const agent = book.find(({ name }) => name === ref)?.url ?? urlOf(ref);
   if (agent !== undefined) return agent;
   const shown = withoutSecrets(ref);
-  throw new CommandError("usage", `${shown} is not an agent to open: give a URL, a host or a name of agents list`);
+  throw new UsageError(`${shown} is not an agent to open: give a URL, a host or a name of agents list`);
 }
 
 async function startAt(io: Io, agent: string | undefined, { task, recording }: ConsoleFlags): Promise<ConsoleStart> {
   if (agent === undefined && task !== undefined) {
-    throw new CommandError("usage", "--task needs the agent of the task: console <agent> --task <id>");
+    throw new UsageError("--task needs the agent of the task: console <agent> --task <id>");
   }
   if (task !== undefined && recording !== undefined) {
-    throw new CommandError("usage", "--task and --recording open different pages: give one of them");
+    throw new UsageError("--task and --recording open different pages: give one of them");
   }
   return {
     ...given({ agent, task }),
@@ -62,11 +62,8 @@ async function startAt(io: Io, agent: string | undefined, { task, recording }: C
 /** Reads a recording, so that a wrong file is refused before a browser opens. @throws CommandError */
 async function recordingIn({ cwd }: Io, file: string): Promise<NonNullable<ConsoleStart["recording"]>> {
   const { readRecording } = await import("./a2a/record/recording.js");
-  try {
-    return { name: basename(file), text: readRecording(resolve(cwd, file)).text };
-  } catch (cause) {
-    throw new CommandError("usage", `--recording: ${messageIn(cause)}; name a file of parley record`, { cause });
-  }
+  const refused = usageErrorOf("--recording: ", "; name a file of parley record");
+  return { name: basename(file), text: attempt(() => readRecording(resolve(cwd, file)).text, refused) };
 }
 
 /** Adds the agent to open to those of the address book. */
@@ -80,15 +77,12 @@ async function agentsIn(io: Io): Promise<ConsoleAgent[]> {
   // Imported like this, it stays with the commands that call agents, which load fast.
   const { bookFile, bookLines, namedAgent } = await import("./a2a/agents/names.js");
   const path = bookFile(io);
-  try {
-    const named = path === undefined ? [] : bookLines(path).flatMap((line) => namedAgent(line) ?? []);
-    return named.flatMap(({ name, agent }) => {
-      const url = urlOf(agent);
-      return url === undefined ? [] : [{ name, url, own: false }];
-    });
-  } catch (cause) {
-    throw new CommandError("usage", messageIn(cause), { cause });
-  }
+  const lines = path === undefined ? [] : attempt(() => bookLines(path), usageErrorOf(""));
+  return lines.flatMap((line) => {
+    const { name = "", agent } = namedAgent(line) ?? {};
+    const url = agent === undefined ? undefined : urlOf(agent);
+    return url === undefined ? [] : [{ name, url, own: false }];
+  });
 }
 
 /** Returns the URL of an agent, or undefined for a file and for a text that is neither a URL nor a host. */
@@ -103,7 +97,7 @@ function urlOf(ref: string): string | undefined {
 function portOf({ port }: ConsoleFlags): number {
   const value = Number(port);
   if (/^\d{1,5}$/.test(port) && value <= 65_535) return value;
-  throw new CommandError("usage", `--port ${port} is not a port: give a number from 0 to 65535`);
+  throw new UsageError(`--port ${port} is not a port: give a number from 0 to 65535`);
 }
 
 function interruption(signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { ConfigurationError } from "../card/faults.js";
 import { StoreError } from "../store/task-store.js";
-import { CommandError, UsageError } from "./command-error.js";
+import { CommandError } from "./command-error.js";
 import { RESTART_CODE } from "./exit.js";
 
 export interface Outcome {
@@ -18,11 +18,11 @@ export interface Outcome {
 export function outcomeOf(error: unknown): Outcome {
   // commander has printed its own message already.
   if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? 0 : 2, text: "" };
-  if (error instanceof CommandError) return { exitCode: error.exitCode, text: `parley: ${error.message}\n` };
-  const expected = error instanceof UsageError || error instanceof ConfigurationError || error instanceof StoreError;
-  const passing = error instanceof StoreError && error.kind === "unavailable";
-  if (expected)
-    return { exitCode: passing ? RESTART_CODE : 2, text: `parley: ${error.message.replaceAll(/\s*\n\s*/g, " ")}\n` };
+  if (error instanceof CommandError || error instanceof ConfigurationError || error instanceof StoreError) {
+    const passing = error instanceof StoreError && error.kind === "unavailable";
+    const exitCode = error instanceof CommandError ? error.exitCode : passing ? RESTART_CODE : 2;
+    return { exitCode, text: `parley: ${error.message.replaceAll(/\s*\n\s*/g, " ")}\n` };
+  }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { exitCode: 1, text: `parley: unexpected error: ${text}\n` };
 }

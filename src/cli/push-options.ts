@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
-import { defined, messageIn } from "../core/members.js";
+import { attempt } from "../core/attempt.js";
+import { defined } from "../core/members.js";
 import { given } from "../core/options.js";
 import type { PushEventKind, PushOptions, PushSigningOptions, TargetTls } from "../push/options.js";
 import { readKeyFile } from "./card-key-files.js";
-import { UsageError } from "./command-error.js";
+import { UsageError, usageErrorOf } from "./command-error.js";
 import type { CommandOptions } from "./command-options.js";
 import { flagOf } from "./flag-of.js";
 
@@ -64,8 +65,8 @@ function tlsOf(module: PushOptions, options: Options, warn: Warn): TargetTls | u
   if (ca === undefined && cert === undefined && key === undefined) return undefined;
   return {
     ...module.tls,
-    ...(ca !== undefined && { ca: readFileText(ca) }),
-    ...(cert !== undefined && { cert: readFileText(cert) }),
+    ...(ca !== undefined && { ca: read(ca) }),
+    ...(cert !== undefined && { cert: read(cert) }),
     ...(key !== undefined && { key: readKeyFile(key, warn) }),
   };
 }
@@ -86,10 +87,4 @@ function portOf(text: string): number {
   throw new UsageError(`--push-ports: ${JSON.stringify(text)} is not a port`);
 }
 
-function readFileText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new UsageError(`cannot read ${file}: ${messageIn(cause)}`, { cause });
-  }
-}
+const read = (file: string): string => attempt(() => readFileSync(file, "utf8"), usageErrorOf(`cannot read ${file}: `));

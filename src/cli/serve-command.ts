@@ -1,9 +1,9 @@
 import { accessSync, constants } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import type { AdminOptions } from "../admin/options.js";
+import { attempt } from "../core/attempt.js";
 import { defaultLimits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import { messageIn } from "../core/members.js";
 import { withoutSecrets } from "../core/net.js";
 import { given as optionsGiven } from "../core/options.js";
 import { openServer, type Server } from "../server/create-server.js";
@@ -27,7 +27,7 @@ import { loadAgentModule } from "./agent-module.js";
 import { AuditFile } from "./audit-file.js";
 import { greeting } from "./banner.js";
 import { cardSigningOf } from "./card-key-files.js";
-import { UsageError } from "./command-error.js";
+import { UsageError, usageErrorOf } from "./command-error.js";
 import { defaultCommandOptions, type LogLevel } from "./command-options.js";
 import { endOnSignals, exitProcess, noteUnexpectedEnd, onHangUp, RESTART_CODE } from "./exit.js";
 import { type Given, unknownVariables } from "./flags.js";
@@ -363,10 +363,6 @@ function adminOf(
 }
 
 function readable(file: string): string {
-  try {
-    accessSync(file, constants.R_OK);
-    return file;
-  } catch (cause) {
-    throw new UsageError(`cannot read ${file}: ${messageIn(cause)}`, { cause });
-  }
+  attempt(() => accessSync(file, constants.R_OK), usageErrorOf(`cannot read ${file}: `));
+  return file;
 }

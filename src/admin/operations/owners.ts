@@ -8,6 +8,7 @@ import {
   ListOwnersResponseSchema,
   OwnerUsageSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
+import { attempt } from "../../core/attempt.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
 import type { TaskHead } from "../../store/task-store.js";
@@ -117,11 +118,7 @@ async function hasOlder({ store }: AdminParts, heads: readonly TaskHead[], time:
 
 /** Returns the time of a first entry, in milliseconds since the epoch, or 0 if the entry does not decode. */
 function createdAt(first: Uint8Array): number {
-  try {
-    return millisOf(decodeEntry(first).time);
-  } catch {
-    return 0;
-  }
+  return attempt(() => millisOf(decodeEntry(first).time)) ?? 0;
 }
 
 /**

@@ -12,6 +12,7 @@ import {
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { Semaphore } from "../../core/async.js";
+import { attempt } from "../../core/attempt.js";
 import type { Call } from "../../core/call.js";
 import { taskNotFound } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
@@ -104,13 +105,7 @@ function entryOf(
 }
 
 /** Decodes an entry; undefined if its bytes are damaged. */
-function tryDecode(stored: Uint8Array): LogEntry | undefined {
-  try {
-    return decodeEntry(stored);
-  } catch {
-    return undefined;
-  }
-}
+const tryDecode = (stored: Uint8Array): LogEntry | undefined => attempt(() => decodeEntry(stored));
 
 /** Reads the origin of the entry at a position. Undefined for logs of older versions, and before the first entry. */
 async function originAt(store: TaskStore, taskId: string, position: number): Promise<Origin | undefined> {

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
+import { attempt } from "../../core/attempt.js";
 import { A2AError } from "../../core/error.js";
-import { messageIn } from "../../core/members.js";
 import type { Io } from "../io.js";
 import { type Agent, connectAgent } from "./agent.js";
-import { Failure, usage } from "./errors.js";
+import { Failure, usageOf } from "./errors.js";
 import { failureOf } from "./failures.js";
 import { wholeNumber } from "./kinds.js";
 import type { Output } from "./output.js";
@@ -169,12 +169,7 @@ export type Run = (context: Context, operands: readonly string[]) => Promise<voi
 /** Reads an option of a command; undefined if it was not given. @throws Failure for a value that is not valid */
 export function ownOption<T>(context: Context, name: string, read: (text: string) => T): T | undefined {
   const text = context.own(name).at(-1);
-  if (text === undefined) return undefined;
-  try {
-    return read(text);
-  } catch (error) {
-    throw usage(`--${name}: ${JSON.stringify(text)} ${messageIn(error)}`);
-  }
+  return text === undefined ? undefined : attempt(() => read(text), usageOf(`--${name}: ${JSON.stringify(text)} `));
 }
 
 /** Returns the field for `--history`; without the option the agent decides. */

@@ -1,3 +1,5 @@
+import { messageIn } from "../../core/members.js";
+
 /** Codes of errors that the command line itself detects, with their exit status (docs/cli.md). */
 export const localCodes = {
   A2ACLI_ERR_USAGE: 2,
@@ -52,4 +54,11 @@ export class Failure extends Error {
 /** Returns the failure for a mistake in the command line, a variable or a file. */
 export function usage(message: string, hint?: string): Failure {
   return new Failure("A2ACLI_ERR_USAGE", message, { hint: hint ?? null });
+}
+
+/** Returns a handler that throws a cause as a usage error, after a text about its place. */
+export function usageOf(place: string, hint?: string): (cause: unknown) => never {
+  return (cause) => {
+    throw usage(place + messageIn(cause), hint);
+  };
 }

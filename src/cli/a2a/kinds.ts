@@ -1,5 +1,7 @@
 import type { Binding } from "../../client/discovery/interfaces.js";
 import { isTransportHeader, parseUrl } from "../../core/net.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { parsedJson } from "../../wire/parsed-json.js";
 
 /** Shortest poll interval, in milliseconds. */
 const MIN_INTERVAL_MS = 10;
@@ -71,13 +73,9 @@ export function binding(text: string): Binding {
 }
 
 export function jsonObject(text: string): Record<string, never> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new Error("is not JSON");
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("is not a JSON object");
+  const value = parsedJson(text);
+  if (value === undefined) throw new Error("is not JSON");
+  if (!isJsonObject(value)) throw new Error("is not a JSON object");
   return value as Record<string, never>;
 }
 

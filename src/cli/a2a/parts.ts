@@ -8,12 +8,13 @@ import {
   type SendMessageRequest,
   SendMessageRequestSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { attempt } from "../../core/attempt.js";
 import { newId } from "../../core/ids.js";
-import { messageIn } from "../../core/members.js";
 import type { PartInput } from "../../task/message-input.js";
 import { jsonReader } from "../../wire/json-reader.js";
+import { parsedJson } from "../../wire/parsed-json.js";
 import type { Context } from "./context.js";
-import { usage } from "./errors.js";
+import { usage, usageOf } from "./errors.js";
 import { fileBytes, stdinBytes, stdinText, textOf } from "./inputs.js";
 import { mediaTypeOf } from "./media-types.js";
 
@@ -107,12 +108,7 @@ export async function payloadOf(
     throw usage(`--request-payload excludes ${also === undefined ? "a text" : `--${also.name}`}`);
   }
   const json = await jsonArgument(context, given, "--request-payload");
-  let request: SendMessageRequest;
-  try {
-    request = jsonReader(SendMessageRequestSchema)(json);
-  } catch (error) {
-    throw usage(`--request-payload: ${messageIn(error)}`);
-  }
+  const request = attempt(() => jsonReader(SendMessageRequestSchema)(json), usageOf("--request-payload: "));
   if (request.message === undefined) throw usage("--request-payload has no message");
   if (request.message.messageId === "") request.message.messageId = newId();
   request.message.role = Role.USER;
@@ -128,9 +124,7 @@ export async function jsonArgument(context: Context, given: string, flag: string
     if (file instanceof Uint8Array) text = textOf(file, `${flag}: ${given}`);
     else if (!/^\s*(?:-?\d|true\b|false\b|null\b)/.test(given)) throw file;
   }
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    throw usage(`${flag}: ${given === "-" ? "stdin" : JSON.stringify(given.slice(0, 60))} is neither a file nor JSON`);
-  }
+  const json = parsedJson(text);
+  if (json !== undefined) return json as JsonValue;
+  throw usage(`${flag}: ${given === "-" ? "stdin" : JSON.stringify(given.slice(0, 60))} is neither a file nor JSON`);
 }

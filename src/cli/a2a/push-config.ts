@@ -5,19 +5,20 @@ import {
   TaskPushNotificationConfigSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AClient } from "../../client/client.js";
-import { messageIn } from "../../core/members.js";
+import { attempt } from "../../core/attempt.js";
 import { given } from "../../core/options.js";
 import { checkCapability } from "./capability.js";
 import { type Context, ownOption, type Run } from "./context.js";
-import { usage } from "./errors.js";
+import { usage, usageOf } from "./errors.js";
 import { stdinText } from "./inputs.js";
 import { httpUrl, secret, wholeNumber } from "./kinds.js";
 import { field } from "./text.js";
 
 /** `task push-config create`: registers a webhook of a task, and prints its configuration. */
 export const create: Run = async (context, [taskId = "", operand]) => {
-  const url = ownOption(context, "url", httpUrl) ?? operandUrl(operand);
-  if (url === undefined) throw usage("the webhook has no URL", "name it by --url");
+  const named = ownOption(context, "url", httpUrl) ?? operand;
+  if (named === undefined) throw usage("the webhook has no URL", "name it by --url");
+  const url = attempt(() => httpUrl(named), usageOf(`the webhook: ${JSON.stringify(named)} `));
   const id = context.own("id").at(-1);
   const token = ownOption(context, "token", secret);
   const authentication = await authenticationOf(context);
@@ -26,14 +27,6 @@ export const create: Run = async (context, [taskId = "", operand]) => {
   const request = { taskId, url, ...given({ id, token, authentication }) };
   print(context, await client.createTaskPushNotificationConfig(request, { signal: context.signal }));
 };
-
-function operandUrl(operand: string | undefined): string | undefined {
-  try {
-    return operand === undefined ? undefined : httpUrl(operand);
-  } catch (error) {
-    throw usage(`the webhook: ${JSON.stringify(operand)} ${messageIn(error)}`);
-  }
-}
 
 export const get: Run = async (context, [taskId = "", id = ""]) => {
   const client = await clientFor(context, taskId);
@@ -82,11 +75,7 @@ async function authenticationOf(
     : (given ?? io.env.A2ACLI_AUTH_CREDENTIALS ?? "");
   if (credentials !== "") {
     context.out.redactor.add(credentials);
-    try {
-      secret(credentials);
-    } catch {
-      throw usage("--auth-credentials has characters that cannot be sent");
-    }
+    attempt(() => secret(credentials), usageOf("--auth-credentials "));
   }
   if (scheme !== undefined) return { scheme, credentials };
   if (given !== undefined) throw usage("--auth-credentials needs --auth-scheme");

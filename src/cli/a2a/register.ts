@@ -1,4 +1,5 @@
 import { type Command, type CommanderError, Option } from "commander";
+import { attempt } from "../../core/attempt.js";
 import type { Io } from "../io.js";
 import type { CommandRow } from "./commands/row.js";
 import { commandRows, groups } from "./commands.js";
@@ -75,7 +76,8 @@ function addCommand(command: Command, row: CommandRow, io: Io, early: OutputMode
     optionDescription: (option) => {
       const found = rows.get(option.long ?? "");
       if (found === undefined) return option.description;
-      resolved ??= resolvedForHelp(io, given);
+      // A wrong setting must not keep the help from showing.
+      resolved ??= attempt(() => resolveSettings(io, given));
       return described(found, resolved);
     },
   });
@@ -93,15 +95,6 @@ function offering(option: Option, values: readonly string[] | undefined): Option
 
 function rootOf(command: Command): Command {
   return command.parent === null ? command : rootOf(command.parent);
-}
-
-/** A wrong setting must not keep the help from showing. */
-function resolvedForHelp(io: Io, given: readonly GivenFlag[]): Resolved | undefined {
-  try {
-    return resolveSettings(io, given);
-  } catch {
-    return undefined;
-  }
 }
 
 function described([name, setting]: readonly [string, Setting<unknown>], resolved: Resolved | undefined): string {

@@ -1,11 +1,11 @@
 import { readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { messageIn } from "../../core/members.js";
+import { attempt } from "../../core/attempt.js";
 import { parseUrl } from "../../core/net.js";
 import type { Io } from "../io.js";
 import { withoutName } from "./agents/names.js";
 import { configFolder } from "./config-folder.js";
-import { usage } from "./errors.js";
+import { usage, usageOf } from "./errors.js";
 import {
   otherVariables,
   type Setting,
@@ -121,12 +121,8 @@ function split(value: string, { separator = "" }: Setting<unknown>): readonly st
 }
 
 function read(setting: Setting<unknown>, { texts, where }: Found): unknown {
-  try {
-    return setting.read(texts);
-  } catch (error) {
-    const shown = setting.isSecret === true ? "the value" : JSON.stringify(texts.join(" "));
-    throw usage(`${where}: ${shown} ${messageIn(error)}`);
-  }
+  const shown = setting.isSecret === true ? "the value" : JSON.stringify(texts.join(" "));
+  return attempt(() => setting.read(texts), usageOf(`${where}: ${shown} `));
 }
 
 function configFiles(io: Io, given: readonly GivenFlag[], warnings: string[]): ConfigFile[] {
@@ -197,22 +193,11 @@ function nearestFile(cwd: string, warnings: string[]): ConfigFile | undefined {
 }
 
 function openFile(path: string, kind: ConfigFile["kind"]): ConfigFile | undefined {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
-  return { path, kind, entries: readEnvFile(text, path) };
+  const text = attempt(() => readFileSync(path, "utf8"));
+  return text === undefined ? undefined : { path, kind, entries: readEnvFile(text, path) };
 }
 
-function statsOf(path: string): Stats | undefined {
-  try {
-    return statSync(path);
-  } catch {
-    return undefined;
-  }
-}
+const statsOf = (path: string): Stats | undefined => attempt(() => statSync(path));
 
 const secretVariables = [
   ...settingRows.flatMap(([, row]) => (row.isSecret === true ? [variableOf(row) ?? ""] : [])),

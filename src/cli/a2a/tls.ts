@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { ClientTls } from "../../client/platform.js";
-import { messageIn } from "../../core/members.js";
-import { usage } from "./errors.js";
+import { attempt } from "../../core/attempt.js";
+import { usage, usageOf } from "./errors.js";
 import type { Scope } from "./scope.js";
 
 /** Reads the PEM files of `--cert`, `--cert-key` and `--ca`. @throws Failure for files that cannot be used */
@@ -14,22 +14,15 @@ export function tlsOf({ settings, io }: Pick<Scope, "settings" | "io">): ClientT
     throw usage(cert === undefined ? "--cert-key needs --cert" : "--cert needs --cert-key");
   }
   const read = (flag: string, path: string): string => {
-    try {
-      const from = path.startsWith("~/") && io.home !== undefined ? join(io.home, path.slice(2)) : path;
-      return readFileSync(resolve(io.cwd, from), "utf8");
-    } catch (error) {
-      throw usage(`${flag}: ${messageIn(error)}`);
-    }
+    const from = path.startsWith("~/") && io.home !== undefined ? join(io.home, path.slice(2)) : path;
+    return attempt(() => readFileSync(resolve(io.cwd, from), "utf8"), usageOf(`${flag}: `));
   };
   const tls = {
     ...(cert !== undefined &&
       certKey !== undefined && { cert: read("--cert", cert), key: read("--cert-key", certKey) }),
     ...(ca !== undefined && { ca: read("--ca", ca) }),
   };
-  try {
-    createSecureContext(tls);
-  } catch (error) {
-    throw usage(`--cert, --cert-key, --ca: ${messageIn(error)}`, "give PEM files, and a key without a passphrase");
-  }
+  const hint = "give PEM files, and a key without a passphrase";
+  attempt(() => createSecureContext(tls), usageOf("--cert, --cert-key, --ca: ", hint));
   return tls;
 }

@@ -12,7 +12,7 @@ import { sqliteStore } from "../../store/sqlite/index.js";
 import { holdersOf } from "../../store/sqlite/lock.js";
 import { StoreError, type TaskStore } from "../../store/task-store.js";
 import { AuditFile } from "../audit-file.js";
-import { CommandError } from "../command-error.js";
+import { CommandError, UsageError } from "../command-error.js";
 import { isAnyAddress } from "../store-address.js";
 
 interface FileOptions {
@@ -31,9 +31,9 @@ export async function openFile(
 ): Promise<{ readonly transport: Transport; close(): Promise<void> }> {
   if (isAnyAddress(path)) {
     const remedy = "Call the operator's service of a server that uses this store (--admin)";
-    throw new CommandError("usage", `--store: ${withoutSecrets(path)} is not a file. ${remedy}`);
+    throw new UsageError(`--store: ${withoutSecrets(path)} is not a file. ${remedy}`);
   }
-  if (!existsSync(path)) throw new CommandError("usage", `--store: the file ${path} does not exist`);
+  if (!existsSync(path)) throw new UsageError(`--store: the file ${path} does not exist`);
   const log = audit === "off" ? undefined : new AuditFile(audit, silentLogger);
   checkCurrent(path);
   const store = openAlone(path);

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import { CommandError } from "../command-error.js";
+import { CommandError, UsageError } from "../command-error.js";
 import { type Io, isReaderGone } from "../io.js";
 
 /** The reader of the output has gone, as `head` does. The command ends, without an error. */
@@ -28,7 +28,7 @@ export function remark({ stderr }: Io, text: string): void {
 export async function confirm(io: Io, what: string, { yes }: { readonly yes: boolean }): Promise<void> {
   if (yes) return;
   if (io.stdin.isTTY !== true || io.stderr.isTTY !== true) {
-    throw new CommandError("usage", `${what}: this cannot be undone, so it needs --yes without a terminal`);
+    throw new UsageError(`${what}: this cannot be undone, so it needs --yes without a terminal`);
   }
   const lines = createInterface({ input: io.stdin, output: io.stderr });
   try {

@@ -9,7 +9,7 @@ import {
   RedriveDeliveriesResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { given } from "../../core/options.js";
-import { CommandError } from "../command-error.js";
+import { CommandError, UsageError } from "../command-error.js";
 import type { Io } from "../io.js";
 import { type Look, lookOf } from "../look.js";
 import { type Cell, type Column, facts, table } from "../table.js";
@@ -167,11 +167,11 @@ interface RedriveFlags extends FilterFlags {
 async function redriveAll(flags: RedriveFlags, io: Io): Promise<void> {
   const { task, config, all, target = "", tenant, owner } = flags;
   const isFiltered = target !== "" || tenant !== undefined || owner !== undefined;
-  if (all === (task !== undefined)) throw new CommandError("usage", "give --task, or --all for all of them");
+  if (all === (task !== undefined)) throw new UsageError("give --task, or --all for all of them");
   if (config !== undefined && task === undefined) {
-    throw new CommandError("usage", "--config needs the --task that it belongs to");
+    throw new UsageError("--config needs the --task that it belongs to");
   }
-  if (isFiltered && !all) throw new CommandError("usage", "--target, --tenant and --owner belong to --all");
+  if (isFiltered && !all) throw new UsageError("--target, --tenant and --owner belong to --all");
   if (all) await confirm(io, isFiltered ? "redrive all that match" : "redrive all dead deliveries", flags);
   if (task === undefined) {
     const filter = { target, ...given({ tenant, owner }) };

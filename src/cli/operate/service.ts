@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
 import { AdminService } from "../../../gen/parley/admin/v1/admin_pb.js";
-import { messageIn } from "../../core/members.js";
+import { attempt } from "../../core/attempt.js";
 import { parseUrl } from "../../core/net.js";
-import { CommandError } from "../command-error.js";
+import { UsageError, usageErrorOf } from "../command-error.js";
 import type { Io } from "../io.js";
 import { explained } from "./errors.js";
 import { OutputClosed } from "./io.js";
@@ -46,7 +46,7 @@ export async function withService(
 async function openService(flags: ReachFlags, io: Io): Promise<Service> {
   const admin = flags.admin ?? (flags.store === undefined ? io.env.PARLEY_ADMIN : undefined);
   if (flags.store !== undefined) {
-    if (admin !== undefined) throw new CommandError("usage", "give --admin or --store, not both");
+    if (admin !== undefined) throw new UsageError("give --admin or --store, not both");
     // Only a file needs the parts of a server.
     const { openFile } = await import("./file-service.js");
     const { store, audit = "stderr", timeout } = flags;
@@ -55,8 +55,7 @@ async function openService(flags: ReachFlags, io: Io): Promise<Service> {
   }
   const target = adminTarget(flags, io);
   if (admin === undefined || target === undefined) {
-    throw new CommandError(
-      "usage",
+    throw new UsageError(
       "name the server (--admin or PARLEY_ADMIN: a URL, host:port, or unix: and a path)" +
         " or a file that no server has open (--store)",
     );
@@ -98,19 +97,13 @@ const bearer =
 
 /** A token from the file of the flag, or from the variable. Errors do not contain it. @throws CommandError */
 function tokenOf({ adminTokenFile: file }: Pick<ReachFlags, "adminTokenFile">, { env }: Io): string | undefined {
-  const given = file === undefined ? env.PARLEY_ADMIN_TOKEN : readToken(file);
+  const unreadable = usageErrorOf(`--admin-token-file: cannot read ${file}: `);
+  const given =
+    file === undefined ? env.PARLEY_ADMIN_TOKEN : attempt(() => readFileSync(file, "utf8").trim(), unreadable);
   if (given === undefined || given === "") return undefined;
   if (/^[\w.~+/=-]+$/.test(given)) return given;
   const name = file === undefined ? "PARLEY_ADMIN_TOKEN" : `--admin-token-file ${file}`;
-  throw new CommandError("usage", `${name} is not a token: it must be the token alone, without its name and role`);
-}
-
-function readToken(file: string): string {
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (cause) {
-    throw new CommandError("usage", `--admin-token-file: cannot read ${file}: ${messageIn(cause)}`, { cause });
-  }
+  throw new UsageError(`${name} is not a token: it must be the token alone, without its name and role`);
 }
 
 /** @throws CommandError */
@@ -120,7 +113,7 @@ function addressOf(admin: string): { readonly baseUrl: string; readonly socketPa
   const url = parseUrl(hasScheme ? admin : `http://${admin}`);
   const isAddress = hasScheme || /^(\[[\da-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(admin);
   if (url === undefined || !isAddress || url.username !== "" || url.password !== "" || url.search + url.hash !== "") {
-    throw new CommandError("usage", "--admin is not an address: give a URL, host:port, or unix: and a path");
+    throw new UsageError("--admin is not an address: give a URL, host:port, or unix: and a path");
   }
   return { baseUrl: url.href.replace(/\/+$/, "") };
 }

@@ -1,7 +1,8 @@
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { membersOf, messageIn } from "../../core/members.js";
-import { CommandError } from "../command-error.js";
+import { CommandError, UsageError, usageErrorOf } from "../command-error.js";
 import type { Io } from "../io.js";
 import { print } from "./io.js";
 import { type ReachFlags, withService } from "./service.js";
@@ -42,15 +43,12 @@ function create(path: string): number {
   } catch (cause) {
     const exists = membersOf(cause).code === "EEXIST";
     const fault = exists ? `${path} exists, and is not replaced` : `cannot write ${path}: ${messageIn(cause)}`;
-    throw new CommandError("usage", `--out: ${fault}`, { cause });
+    throw new UsageError(`--out: ${fault}`, { cause });
   }
 }
 
 /** Reads an exported task from a file or stdin. @throws CommandError */
-export async function linesOf(file: string, { stdin }: Io): Promise<string> {
-  try {
-    return file === "-" ? await text(stdin) : readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new CommandError("usage", `cannot read ${file}: ${messageIn(cause)}`, { cause });
-  }
+export function linesOf(file: string, { stdin }: Io): Promise<string> {
+  const lines = file === "-" ? text(stdin) : readFile(file, "utf8");
+  return lines.catch(usageErrorOf(`cannot read ${file}: `));
 }

@@ -1,10 +1,11 @@
-import { create, fromJsonString } from "@bufbuild/protobuf";
+import { create, fromJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { Command } from "commander";
 import { type Part, PartSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TaskSummary } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { given } from "../../core/options.js";
-import { CommandError } from "../command-error.js";
+import { parsedJson } from "../../wire/parsed-json.js";
+import { UsageError } from "../command-error.js";
 import type { Io } from "../io.js";
 import { methods, printAnswer } from "./answers.js";
 import { stateName } from "./format.js";
@@ -101,17 +102,15 @@ const lineOf = ({ task }: { readonly task?: TaskSummary | undefined }): string[]
 /** @throws CommandError without an answer, and for data that is not JSON */
 function partsOf(text = "", json: string | undefined): Part[] {
   const parts = text === "" ? [] : [create(PartSchema, { content: { case: "text", value: text } })];
-  if (json !== undefined) parts.push(dataPart(json));
-  if (parts.length === 0) throw new CommandError("usage", "give the answer: a text, or --data and JSON");
-  return parts;
-}
-
-function dataPart(json: string): Part {
-  try {
-    return create(PartSchema, { content: { case: "data", value: fromJsonString(ValueSchema, json) } });
-  } catch (cause) {
-    throw new CommandError("usage", "--data is not JSON: quote it for the shell, such as '{\"ok\":true}'", { cause });
+  const value = json === undefined ? undefined : parsedJson(json);
+  if (json !== undefined && value === undefined) {
+    throw new UsageError("--data is not JSON: quote it for the shell, such as '{\"ok\":true}'");
   }
+  if (value !== undefined) {
+    parts.push(create(PartSchema, { content: { case: "data", value: fromJson(ValueSchema, value) } }));
+  }
+  if (parts.length === 0) throw new UsageError("give the answer: a text, or --data and JSON");
+  return parts;
 }
 
 interface DeleteFlags extends ReachFlags {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type Message, MessageSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { attempt } from "../../core/attempt.js";
 import { UNCHECKED_JSON_LEVELS } from "../../core/nesting.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
@@ -138,15 +139,7 @@ function turnIn(json: Record<string, unknown>, number: number): RecordedTurn {
 }
 
 function readRecorded(json: JsonObject, number: number): Message {
-  const message = readable(json);
+  const message = attempt(() => readMessage(json));
   if (message?.parts.every(({ content }) => content.case !== undefined)) return message;
   throw new RecordingFault("the message is not one of the protocol", number);
-}
-
-function readable(json: JsonObject): Message | undefined {
-  try {
-    return readMessage(json);
-  } catch {
-    return undefined;
-  }
 }

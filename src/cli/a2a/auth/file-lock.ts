@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { pause } from "../../../core/async.js";
+import { attempt } from "../../../core/attempt.js";
 
 /** Age of a lock after which its holder is taken to have crashed, in milliseconds. Work under a lock takes less. */
 const STALE_MS = 120_000;
@@ -29,7 +30,7 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>, sign
   try {
     return await work();
   } finally {
-    if (textOf(path) === mine) rmSync(path, { force: true });
+    if (holderOf(path) === mine) rmSync(path, { force: true });
   }
 }
 
@@ -46,14 +47,14 @@ function taken(path: string, text: string): boolean {
 
 /** Removes the lock of a holder that has ended. Returns true if another attempt makes sense at once. */
 function removeStale(path: string): boolean {
-  const text = textOf(path);
+  const text = holderOf(path);
   if (text === undefined) return true;
   if (!isStale(path, text)) return false;
   // Another process may have removed it and taken the lock meanwhile: then it gets its lock back.
   const aside = `${path}.${randomUUID()}`;
   try {
     renameSync(path, aside);
-    if (textOf(aside) !== text) linkSync(aside, path);
+    if (holderOf(aside) !== text) linkSync(aside, path);
   } catch {
     // Another process was faster.
   }
@@ -64,11 +65,7 @@ function removeStale(path: string): boolean {
 function isStale(path: string, text: string): boolean {
   const [pid, host] = text.split(" ");
   if (host === hostname() && pid !== undefined && !isAlive(Number(pid))) return true;
-  try {
-    return Date.now() - statSync(path).mtimeMs > STALE_MS;
-  } catch {
-    return false;
-  }
+  return attempt(() => Date.now() - statSync(path).mtimeMs > STALE_MS) ?? false;
 }
 
 function isAlive(pid: number): boolean {
@@ -80,10 +77,4 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
-}
+const holderOf = (path: string): string | undefined => attempt(() => readFileSync(path, "utf8"));

@@ -1,9 +1,8 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { orAborted } from "../../../core/async.js";
-import { messageIn } from "../../../core/members.js";
 import { parseUrl, withoutBrackets } from "../../../core/net.js";
-import { usage } from "../errors.js";
+import { usageOf } from "../errors.js";
 
 /** A browser that came back from the issuer. */
 export interface Returned {
@@ -37,9 +36,9 @@ export class Redirect {
   static async open(uri: URL): Promise<Redirect> {
     const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 32 * 1024 });
     await new Promise<void>((resolve, reject) => {
-      server.once("error", (error) => reject(usage(`--redirect-uri: ${messageIn(error)}`)));
+      server.once("error", reject);
       server.listen(Number(uri.port), withoutBrackets(uri.hostname), resolve);
-    });
+    }).catch(usageOf("--redirect-uri: "));
     return new Redirect(server, uri);
   }
 

@@ -3,10 +3,11 @@ import { mkdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { OAuthStorage } from "../../../client/oauth/storage.js";
 import { isTexts, readTokens } from "../../../client/oauth/tokens.js";
+import { attempt } from "../../../core/attempt.js";
 import { isRecord, messageIn } from "../../../core/members.js";
 import { parsedJson } from "../../../wire/parsed-json.js";
 import { loginFile } from "../config-folder.js";
-import { Failure, usage } from "../errors.js";
+import { Failure, usage, usageOf } from "../errors.js";
 import { replaceFile } from "../replace-file.js";
 import type { Scope } from "../scope.js";
 import { withFileLock } from "./file-lock.js";
@@ -153,12 +154,7 @@ function isLogin(value: unknown): value is Login {
 }
 
 function statsOf(path: string): Stats | undefined {
-  try {
-    return statSync(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw usage(`${path} cannot be read: ${messageIn(error)}`);
-  }
+  return attempt(() => statSync(path, { throwIfNoEntry: false }), usageOf(`${path} cannot be read: `));
 }
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);

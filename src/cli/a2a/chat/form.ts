@@ -1,5 +1,6 @@
 import { runInNewContext } from "node:vm";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { attempt } from "../../../core/attempt.js";
 import { violationText } from "../../../core/error.js";
 import { isJsonObject } from "../../../wire/json-struct.js";
 import { parsedJson } from "../../../wire/parsed-json.js";
@@ -101,11 +102,8 @@ function withoutPatterns(schema: JsonValue): JsonValue {
 
 /** A pattern that takes too long, or cannot be compiled, is left to the agent. */
 function matches(text: string, pattern: string): boolean {
-  try {
-    return runInNewContext("new RegExp(pattern, 'u').test(text)", { pattern, text }, { timeout: PATTERN_MS }) === true;
-  } catch {
-    return true;
-  }
+  const script = "new RegExp(pattern, 'u').test(text)";
+  return attempt(() => runInNewContext(script, { pattern, text }, { timeout: PATTERN_MS }) === true) ?? true;
 }
 
 async function fill(schema: JsonObject, before: JsonObject, ask: Ask, tell: Tell): Promise<Filled> {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { attempt } from "../../../core/attempt.js";
 
 /**
  * Returns the script that the build has made for a shell, since reading all commands takes a quarter of a second. Undefined
@@ -6,9 +7,5 @@ import { readFileSync } from "node:fs";
  */
 export function storedScript(program: string, shell: string): string | undefined {
   if (program !== "parley" || !/^[a-z]+$/.test(shell)) return undefined;
-  try {
-    return readFileSync(new URL(`../completion/${shell}`, import.meta.url), "utf8");
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readFileSync(new URL(`../completion/${shell}`, import.meta.url), "utf8"));
 }

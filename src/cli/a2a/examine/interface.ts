@@ -2,6 +2,7 @@ import type { AgentInterface } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { FoundCard } from "../../../client/discovery/discovery.js";
 import type { Candidate } from "../../../client/discovery/interfaces.js";
 import { defaultClientLimits } from "../../../client/limits.js";
+import { attempt } from "../../../core/attempt.js";
 import { withoutSecrets } from "../../../core/net.js";
 import { given } from "../../../core/options.js";
 import type { Finding, Line, Probe } from "../../../examine/check.js";
@@ -93,11 +94,7 @@ export async function cardFound(context: Context, command: string, ref?: string,
 /** Returns the client's view of one interface, independent of the card's others; undefined if it cannot be called. */
 export function candidateOf({ settings }: Context, found: FoundCard, declared: AgentInterface): Candidate | undefined {
   const alone = { ...found, card: { ...found.card, supportedInterfaces: [declared] } };
-  try {
-    return interfacesOf({ settings: { ...settings, a2aVersion: undefined, transport: [] } }, alone)[0];
-  } catch {
-    return undefined;
-  }
+  return attempt(() => interfacesOf({ settings: { ...settings, a2aVersion: undefined, transport: [] } }, alone)[0]);
 }
 
 const bindings = ["GRPC", "JSONRPC", "HTTP+JSON", CONNECT_BINDING];

@@ -2,11 +2,10 @@ import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { StreamResponseSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { orAborted } from "../../../core/async.js";
-import { messageIn } from "../../../core/members.js";
 import { credentialHeader, newToken } from "../../../push-receiver/arrival.js";
 import type { PushEvent } from "../../../push-receiver/index.js";
 import { type Context, ownOption, type Run } from "../context.js";
-import { Failure, usage } from "../errors.js";
+import { Failure, usage, usageOf } from "../errors.js";
 import { fileBytes } from "../inputs.js";
 import { httpUrl, wholeNumber } from "../kinds.js";
 import { jsonOf } from "../output.js";
@@ -25,7 +24,7 @@ export const run: Run = async (context) => {
   }
   const trust = await trustOf(context);
   const to = context.own("record").at(-1);
-  const file = to === undefined ? undefined : await opened(resolve(io.cwd, to));
+  const file = to === undefined ? undefined : await open(resolve(io.cwd, to), "a", 0o600).catch(usageOf("--record: "));
   const url = ownOption(context, "url", httpUrl);
   const webhook = await openWebhook({
     host: context.own("host").at(-1) ?? "127.0.0.1",
@@ -39,9 +38,7 @@ export const run: Run = async (context) => {
       if (target !== undefined) await forward(target, arrival, signal);
     },
     refused: (why) => out.warn(`refused: ${why}`),
-  }).catch((error: unknown) => {
-    throw usage(`listen: ${messageIn(error)}`, "choose another --port or --host");
-  });
+  }).catch(usageOf("listen: ", "choose another --port or --host"));
   out.note(`Listening at ${webhook.url}`);
   try {
     await orAborted(new Promise<never>(() => {}), signal);
@@ -98,14 +95,6 @@ function print({ out }: Context, event: PushEvent): void {
 function recordOf({ headers, body }: Arrival): Recorded {
   const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !credentialHeader.test(name)));
   return { at: new Date().toISOString(), headers: kept, body: body.toString("base64") };
-}
-
-async function opened(file: string) {
-  try {
-    return await open(file, "a", 0o600);
-  } catch (error) {
-    throw usage(`--record: ${messageIn(error)}`);
-  }
 }
 
 function path(text: string): string {

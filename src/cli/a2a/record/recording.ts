@@ -1,4 +1,5 @@
 import { appendFileSync, chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { attempt } from "../../../core/attempt.js";
 import { messageIn } from "../../../core/members.js";
 import { withoutSecrets } from "../../../core/net.js";
 import {
@@ -54,17 +55,17 @@ export class Recorder {
     const line = turnLine(turn, this.#clean);
     const size = this.#size + Buffer.byteLength(line);
     if (size > MAX_RECORDING_BYTES) throw tooLarge(this.#path);
-    try {
-      appendFileSync(this.#path, line, { flush: true });
-    } catch (error) {
-      throw notSaved(messageIn(error), error);
-    }
+    attempt(() => appendFileSync(this.#path, line, { flush: true }), notWritten);
     this.#size = size;
   }
 }
 
 function notSaved(message: string, cause?: unknown): Failure {
   return new Failure("PARLEY_ERR_NOT_SAVED", `The recording cannot be written: ${message}`, { cause });
+}
+
+function notWritten(error: unknown): never {
+  throw notSaved(messageIn(error), error);
 }
 
 const tooLarge = (path: string): Failure => notSaved(`${path} would be larger than 64 MiB`);
@@ -97,9 +98,5 @@ function textOf(path: string): string {
 export function rewrite(path: string, recorded: Recorded, turns: readonly RecordedTurn[], clean: Clean): void {
   const text = headLine(recorded, clean) + turns.map((turn) => turnLine(turn, clean)).join("");
   if (Buffer.byteLength(text) > MAX_RECORDING_BYTES) throw tooLarge(path);
-  try {
-    replaceFile(path, text);
-  } catch (error) {
-    throw notSaved(messageIn(error), error);
-  }
+  attempt(() => replaceFile(path, text), notWritten);
 }
