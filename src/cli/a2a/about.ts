@@ -34,6 +34,5 @@ function rowsOf({ resolved, io }: Context) {
 
 /** `version`: prints the version, and with JSON that of Node.js. */
 export const version: Run = async ({ io, out }) => {
-  if (out.mode.isJson) out.json({ version: io.version, node: process.versions.node });
-  else out.text(`${io.version}\n`);
+  out.result({ version: io.version, node: process.versions.node }, `${io.version}\n`);
 };

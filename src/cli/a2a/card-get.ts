@@ -5,7 +5,7 @@ import { checkCapability } from "./capability.js";
 import type { Context, Run } from "./context.js";
 import { Failure, usage } from "./errors.js";
 import { jsonOf } from "./output.js";
-import { cardText, field } from "./text.js";
+import { cardText, field, fields } from "./text.js";
 
 /** `card get`: prints a card, with JSON as it was received. */
 export const run: Run = async (context, [ref]) => {
@@ -16,8 +16,7 @@ export const run: Run = async (context, [ref]) => {
   const { card, json } = isExtended ? await extendedCard(context) : await publicCard(context, ref);
   const { out } = context;
   if (context.own("validate").length > 0) checkCard(context, json);
-  else if (out.mode.isJson) out.json(json);
-  else out.text(cardText(card));
+  else out.result(json, cardText(card));
 };
 
 interface ShownCard {
@@ -42,17 +41,12 @@ async function extendedCard(context: Context): Promise<ShownCard> {
 /** Reports every violation of a card. @throws Failure if it has one */
 function checkCard({ out }: Context, json: unknown): void {
   const violations = cardViolations(json);
-  if (violations.length === 0) {
-    if (out.mode.isJson) out.json(json);
-    else out.text(field("Valid", "yes"));
-    return;
-  }
+  if (violations.length === 0) return out.result(json, field("Valid", "yes"));
   const lines = violations.map(({ path, description }) => `${path} ${description}`);
-  if (!out.mode.isJson) out.text(lines.map((line) => field("Violation", line)).join(""));
+  if (!out.mode.isJson) out.text(fields({ Violation: lines }));
   const shown = out.mode.isJson ? `: ${lines.join("; ")}` : "";
-  throw new Failure("A2ACLI_ERR_CARD_INVALID", `The card has ${counted(violations.length)}${shown}.`, {
+  const counted = lines.length === 1 ? "1 violation" : `${lines.length} violations`;
+  throw new Failure("A2ACLI_ERR_CARD_INVALID", `The card has ${counted}${shown}.`, {
     hint: "the provider of the agent has to mend its card",
   });
 }
-
-const counted = (count: number): string => (count === 1 ? "1 violation" : `${count} violations`);

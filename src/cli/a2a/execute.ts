@@ -42,15 +42,12 @@ export async function execute(
     await run(context, operands);
     return context.exit;
   } catch (error) {
-    const failure = context?.failure(error) ?? failureBefore(error);
+    const unexpected = (): Failure =>
+      new Failure("A2ACLI_ERR_INTERNAL", `Unexpected error: ${messageIn(error)}`, { cause: error });
+    const failure = context?.failure(error) ?? (error instanceof Failure ? error : unexpected());
     out.fail(failure);
     return failure.exit;
   } finally {
     await context?.close();
   }
-}
-
-function failureBefore(error: unknown): Failure {
-  if (error instanceof Failure) return error;
-  return new Failure("A2ACLI_ERR_INTERNAL", `Unexpected error: ${messageIn(error)}`, { cause: error });
 }

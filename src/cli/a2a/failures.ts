@@ -10,9 +10,9 @@ import type { Scope } from "./scope.js";
 /** Converts anything thrown while a command runs. */
 export function failureOf(thrown: unknown, context: Scope): Failure {
   if (thrown instanceof Failure) return thrown;
-  if (!(thrown instanceof A2AError) && !isOfCall(thrown)) return internal(thrown, context);
-  const error = clientError(thrown);
-  return ofAgent(error, context);
+  const isOfCall = thrown instanceof Error && (thrown.name === "ConnectError" || thrown.name === "AbortError");
+  if (!(thrown instanceof A2AError) && !isOfCall) return internal(thrown, context);
+  return ofAgent(clientError(thrown), context);
 }
 
 /** Converts an error of reading a card. */
@@ -34,15 +34,7 @@ function ofAgent(error: A2AError, context: Scope): Failure {
   if (reason === "UNAVAILABLE" || reason === "DEADLINE_EXCEEDED") {
     return local("A2ACLI_ERR_UNREACHABLE", error, "check that the agent runs, and the URL of its interface");
   }
-  const known = agentCodes[reason];
-  if (known === undefined) {
-    return new Failure("A2ACLI_ERR_INTERNAL", message, {
-      a2aCode: error.row.http,
-      hint: hintFor(reason, context),
-      cause: error,
-    });
-  }
-  const [code, a2aCode] = known;
+  const [code, a2aCode] = agentCodes[reason] ?? ["A2ACLI_ERR_INTERNAL", error.row.http];
   return new Failure(code, message, { a2aCode, hint: hintFor(reason, context), cause: error });
 }
 
@@ -68,30 +60,20 @@ function refused(error: A2AError, context: Scope): Failure {
   return new Failure(code, error.message, { hint, a2aCode: error.row.http, cause: error });
 }
 
-function hintFor(reason: Reason, context: Scope): string | null {
-  switch (reason) {
-    case "TASK_NOT_FOUND":
-      return "check the id of the task, and run again with --debug to see the exchange";
-    case "TASK_NOT_CANCELABLE":
-      return context.task === undefined
-        ? "the task is finished"
-        : resumeWords(context, ["task", "get"], context.task.id);
-    case "VERSION_NOT_SUPPORTED":
-      return "choose another version (--a2a-version)";
-    case "CONTENT_TYPE_NOT_SUPPORTED":
-      return "card get shows the media types that the agent accepts";
-    case "UNSUPPORTED_OPERATION":
-    case "METHOD_NOT_FOUND":
-      return "card get shows what the agent supports";
-    case "TOO_MANY_REQUESTS":
-      return "try again later";
-    default:
-      return "run again with --debug to see the exchange";
-  }
-}
+const hints: Readonly<Partial<Record<Reason, string>>> = {
+  TASK_NOT_FOUND: "check the id of the task, and run again with --debug to see the exchange",
+  TASK_NOT_CANCELABLE: "the task is finished",
+  VERSION_NOT_SUPPORTED: "choose another version (--a2a-version)",
+  CONTENT_TYPE_NOT_SUPPORTED: "card get shows the media types that the agent accepts",
+  UNSUPPORTED_OPERATION: "card get shows what the agent supports",
+  METHOD_NOT_FOUND: "card get shows what the agent supports",
+  TOO_MANY_REQUESTS: "try again later",
+};
 
-function isOfCall(thrown: unknown): boolean {
-  return thrown instanceof Error && (thrown.name === "ConnectError" || thrown.name === "AbortError");
+function hintFor(reason: Reason, context: Scope): string {
+  const { task } = context;
+  if (reason === "TASK_NOT_CANCELABLE" && task !== undefined) return resumeWords(context, ["task", "get"], task.id);
+  return hints[reason] ?? "run again with --debug to see the exchange";
 }
 
 function internal(thrown: unknown, { settings }: Scope): Failure {

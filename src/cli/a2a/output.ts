@@ -39,6 +39,12 @@ export class Output {
     this.text(`${escaped(isLine ? JSON.stringify(value) : JSON.stringify(value, null, 2))}\n`);
   }
 
+  /** Writes a result: as a JSON value, or as text. */
+  result(value: unknown, text: string): void {
+    if (this.mode.isJson) this.json(value);
+    else this.text(text);
+  }
+
   /** Writes a message of the protocol as JSON. */
   message<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): void {
     this.json(jsonOf(desc, message));

@@ -12,7 +12,7 @@ import { type Context, ownOption, type Run } from "./context.js";
 import { usage, usageOf } from "./errors.js";
 import { stdinText } from "./inputs.js";
 import { httpUrl, secret, wholeNumber } from "./kinds.js";
-import { field } from "./text.js";
+import { field, fields } from "./text.js";
 
 /** `task push-config create`: registers a webhook of a task, and prints its configuration. */
 export const create: Run = async (context, [taskId = "", operand]) => {
@@ -90,11 +90,11 @@ function print({ out }: Context, config: TaskPushNotificationConfig): void {
 /** Text never shows the token and the credentials, which agents may return. */
 function textOf({ id, taskId, url, token, authentication }: TaskPushNotificationConfig): string {
   const { scheme = "", credentials = "" } = authentication ?? {};
-  return [
-    field("Task ID", taskId),
-    field("Config ID", id),
-    field("URL", url),
-    ...(token === "" ? [] : [field("Token", "set")]),
-    ...(scheme === "" ? [] : [field("Authentication", credentials === "" ? scheme : `${scheme} (credentials set)`)]),
-  ].join("");
+  return fields({
+    "Task ID": taskId,
+    "Config ID": id,
+    URL: url,
+    Token: token === "" ? undefined : "set",
+    Authentication: credentials === "" ? scheme || undefined : `${scheme} (credentials set)`,
+  });
 }

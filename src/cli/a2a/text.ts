@@ -7,6 +7,7 @@ import {
   type Message,
   type Part,
   Role,
+  type SecurityScheme,
   type StreamResponse,
   type Task,
   type TaskStatus,
@@ -18,6 +19,13 @@ import { stateName } from "../../task/state-name.js";
 
 export function field(label: string, value: string): string {
   return `${singleLine(`${label}: ${value}`)}\n`;
+}
+
+/** Returns a field for each value, and one for each of several values. Those that are undefined are left out. */
+export function fields(values: Readonly<Record<string, string | readonly string[] | undefined>>): string {
+  return Object.entries(values)
+    .flatMap(([label, value = []]) => [value].flat().map((each) => field(label, each)))
+    .join("");
 }
 
 /** Returns a block. An empty line of its content is written as a space, so that a blank line ends the block only. */
@@ -69,7 +77,7 @@ export function taskText(task: Task, isVerbose: boolean): string {
     idFields(task.id, task.contextId, task.status, isVerbose) +
     (task.status?.message === undefined ? "" : partsText(task.status.message.parts)) +
     task.artifacts.map((artifact) => artifactText(artifact, isVerbose)).join("") +
-    (isVerbose ? metadataText(task.metadata) : "")
+    metadataText(task.metadata, isVerbose)
   );
 }
 
@@ -79,32 +87,21 @@ export function historyText(task: Task): string {
 
 export function idFields(taskId: string, contextId: string, status: TaskStatus | undefined, isDated: boolean): string {
   const at = isDated && status?.timestamp !== undefined ? timestampDate(status.timestamp).toISOString() : undefined;
-  return (
-    field("Task ID", taskId) +
-    (contextId === "" ? "" : field("Context ID", contextId)) +
-    field("State", stateName(status?.state)) +
-    (at === undefined ? "" : field("Updated", at))
-  );
+  const state = stateName(status?.state);
+  return fields({ "Task ID": taskId, "Context ID": contextId || undefined, State: state, Updated: at });
 }
 
 export function messageText(message: Message, isVerbose: boolean): string {
-  return (
-    field("Message ID", message.messageId) +
-    (message.taskId === "" ? "" : field("Task ID", message.taskId)) +
-    (message.contextId === "" ? "" : field("Context ID", message.contextId)) +
-    field("Role", Role[message.role]?.toLowerCase() ?? "unknown") +
-    partsText(message.parts) +
-    (isVerbose ? metadataText(message.metadata) : "")
-  );
+  const { messageId, taskId, contextId, role, parts, metadata } = message;
+  const ids = { "Message ID": messageId, "Task ID": taskId || undefined, "Context ID": contextId || undefined };
+  const head = fields({ ...ids, Role: Role[role]?.toLowerCase() ?? "unknown" });
+  return head + partsText(parts) + metadataText(metadata, isVerbose);
 }
 
 function artifactText(artifact: Artifact, isVerbose: boolean): string {
-  return (
-    field("Artifact ID", artifact.artifactId) +
-    (artifact.name === "" ? "" : field("Artifact Name", artifact.name)) +
-    partsText(joined(artifact.parts)) +
-    (isVerbose ? metadataText(artifact.metadata) : "")
-  );
+  const { artifactId, name, parts, metadata } = artifact;
+  const head = fields({ "Artifact ID": artifactId, "Artifact Name": name || undefined });
+  return head + partsText(joined(parts)) + metadataText(metadata, isVerbose);
 }
 
 export function eventText({ payload }: StreamResponse, isVerbose: boolean): string {
@@ -116,7 +113,7 @@ export function eventText({ payload }: StreamResponse, isVerbose: boolean): stri
     case "statusUpdate": {
       const { taskId, contextId, status, metadata } = payload.value;
       const said = status?.message === undefined ? "" : partsText(status.message.parts);
-      return idFields(taskId, contextId, status, isVerbose) + said + (isVerbose ? metadataText(metadata) : "");
+      return idFields(taskId, contextId, status, isVerbose) + said + metadataText(metadata, isVerbose);
     }
     case "artifactUpdate":
       return payload.value.artifact === undefined ? "" : artifactText(payload.value.artifact, isVerbose);
@@ -159,56 +156,47 @@ function fileField(filename: string, mediaType: string, rest: string): string {
   return field("File", `${filename || "unnamed"} (${mediaType || "application/octet-stream"}, ${rest})`);
 }
 
-function metadataText(metadata: object | undefined): string {
-  return metadata === undefined || Object.keys(metadata).length === 0
-    ? ""
-    : block("Metadata", JSON.stringify(metadata, null, 2));
+function metadataText(metadata: object = {}, isShown: boolean): string {
+  const isEmpty = !isShown || Object.keys(metadata).length === 0;
+  return isEmpty ? "" : block("Metadata", JSON.stringify(metadata, null, 2));
 }
 
 export function cardText(card: AgentCard): string {
-  const { capabilities, provider } = card;
+  const { capabilities, provider, signatures } = card;
   const yes = (value: boolean | undefined): string => (value === true ? "yes" : "no");
-  return [
-    field("Name", card.name),
-    field("Description", card.description),
-    field("Version", card.version),
-    provider === undefined ? "" : field("Provider", [provider.organization, provider.url].filter(Boolean).join(", ")),
-    ...card.supportedInterfaces.map(({ protocolBinding, url, protocolVersion, tenant }) =>
-      field("Interface", `${protocolBinding} ${url} (${protocolVersion}${tenant === "" ? "" : `, tenant ${tenant}`})`),
+  return fields({
+    Name: card.name,
+    Description: card.description,
+    Version: card.version,
+    Provider: provider && [provider.organization, provider.url].filter(Boolean).join(", "),
+    Interface: card.supportedInterfaces.map(
+      ({ protocolBinding, url, protocolVersion, tenant }) =>
+        `${protocolBinding} ${url} (${protocolVersion}${tenant === "" ? "" : `, tenant ${tenant}`})`,
     ),
-    field("Streaming", yes(capabilities?.streaming)),
-    field("Push Notifications", yes(capabilities?.pushNotifications)),
-    field("Extended Card", yes(capabilities?.extendedAgentCard)),
-    field("Signatures", signaturesText(card)),
-    ...securityFields(card),
-    ...card.skills.map(({ id, name, description }) => field("Skill", `${id}: ${name}. ${description}`)),
-  ].join("");
-}
-
-/** A signature proves nothing without a key that the reader trusts, which `card verify` takes. */
-function signaturesText({ signatures }: AgentCard): string {
-  return signatures.length === 0 ? "none" : `${signatures.length}, unverified (card verify checks them)`;
-}
-
-function securityFields({ securitySchemes, securityRequirements }: AgentCard): string[] {
-  const schemes = Object.entries(securitySchemes).map(([name, { scheme }]) => {
-    const kinds: Readonly<Record<string, string>> = {
-      apiKeySecurityScheme: "API key",
-      httpAuthSecurityScheme: "HTTP",
-      oauth2SecurityScheme: "OAuth 2.0",
-      openIdConnectSecurityScheme: "OpenID Connect",
-      mtlsSecurityScheme: "mutual TLS",
-    };
-    const detail =
-      scheme.case === "apiKeySecurityScheme"
-        ? ` in the ${scheme.value.location} ${scheme.value.name}`
-        : scheme.case === "httpAuthSecurityScheme"
-          ? ` ${scheme.value.scheme}`
-          : "";
-    return field("Security", `${name}: ${kinds[scheme.case ?? ""] ?? "unknown"}${detail}`);
+    Streaming: yes(capabilities?.streaming),
+    "Push Notifications": yes(capabilities?.pushNotifications),
+    "Extended Card": yes(capabilities?.extendedAgentCard),
+    // A signature proves nothing without a key that the reader trusts, which `card verify` takes.
+    Signatures: signatures.length === 0 ? "none" : `${signatures.length}, unverified (card verify checks them)`,
+    Security: Object.entries(card.securitySchemes).map(([name, { scheme }]) => `${name}: ${schemeText(scheme)}`),
+    "Security Requirement": card.securityRequirements.map(
+      ({ schemes }) => Object.keys(schemes).join(" and ") || "none",
+    ),
+    Skill: card.skills.map(({ id, name, description }) => `${id}: ${name}. ${description}`),
   });
-  const required = securityRequirements.map(({ schemes: all }) =>
-    field("Security Requirement", Object.keys(all).join(" and ") || "none"),
-  );
-  return [...schemes, ...required];
+}
+
+function schemeText(scheme: SecurityScheme["scheme"]): string {
+  switch (scheme.case) {
+    case "apiKeySecurityScheme":
+      return `API key in the ${scheme.value.location} ${scheme.value.name}`;
+    case "httpAuthSecurityScheme":
+      return `HTTP ${scheme.value.scheme}`;
+    case "oauth2SecurityScheme":
+      return "OAuth 2.0";
+    case "openIdConnectSecurityScheme":
+      return "OpenID Connect";
+    default:
+      return scheme.case === undefined ? "unknown" : "mutual TLS";
+  }
 }

@@ -7,7 +7,7 @@ import { withFileLock } from "../auth/file-lock.js";
 import type { Context, Run } from "../context.js";
 import { Failure, usage } from "../errors.js";
 import { replaceFile } from "../replace-file.js";
-import { field } from "../text.js";
+import { fields } from "../text.js";
 import { bookFile, bookLines, isAgentName, MAX_BOOK_BYTES, type NamedAgent, namedAgent } from "./names.js";
 
 /** `agents add`: names an agent. Nothing is called. A file is stored with its whole path, a host as a URL. */
@@ -24,7 +24,7 @@ export const add: Run = async (context, [name = "", ref = ""]) => {
 export const list: Run = async ({ io, out }) => {
   const all = new AgentBook(io).all();
   if (out.mode.isJson) return out.json(all);
-  for (const { name, agent } of all) out.text(`${field("Name", name)}${field("Agent", agent)}\n`);
+  for (const { name, agent } of all) out.text(`${fields({ Name: name, Agent: agent })}\n`);
   if (all.length === 0) out.note("note: the address book is empty");
 };
 
@@ -47,8 +47,7 @@ export const rename: Run = async (context, [name = "", next = ""]) => {
 };
 
 function printAgent({ out }: Context, { name, agent }: NamedAgent): void {
-  if (out.mode.isJson) return out.json({ name, agent });
-  out.text(field("Name", name) + field("Agent", agent));
+  out.result({ name, agent }, fields({ Name: name, Agent: agent }));
 }
 
 /** The address book of the user. A change keeps the lines that it does not concern, comments too. */

@@ -1,7 +1,7 @@
 import { agentOrigin } from "../agent.js";
 import type { Context, Run } from "../context.js";
 import { usage } from "../errors.js";
-import { field } from "../text.js";
+import { fields } from "../text.js";
 import { type Login, LoginStore, validityOf } from "./store.js";
 
 /** `auth status`: prints the stored logins. Nothing is called. */
@@ -59,30 +59,17 @@ function shownLogin(login: Login) {
 
 export function printLogin({ out }: Context, login: Login): void {
   const { agent, scheme, flow, expiresAt } = shownLogin(login);
-  if (out.mode.isJson) return out.json({ agent, scheme, flow, expiresAt });
-  out.text(
-    field("Agent", agent) +
-      field("Scheme", scheme ?? "none declared") +
-      field("Flow", flow) +
-      field("Expires", expiresAt ?? "not known"),
-  );
+  const Scheme = scheme ?? "none declared";
+  const text = fields({ Agent: agent, Scheme, Flow: flow, Expires: expiresAt ?? "not known" });
+  out.result({ agent, scheme, flow, expiresAt }, text);
 }
 
 function printLogins({ out }: Context, logins: readonly Login[]): void {
   const all = logins.map(shownLogin);
   if (out.mode.isJson) return out.json(all);
   for (const { agent, scheme, flow, clientId, issuer, interfaces, expiresAt, state } of all) {
-    out.text(
-      `${
-        field("Agent", agent) +
-        field("Scheme", scheme ?? "none declared") +
-        field("Flow", flow) +
-        (clientId === undefined ? "" : field("Client ID", clientId)) +
-        (issuer === undefined ? "" : field("Issuer", issuer)) +
-        interfaces.map((origin) => field("Sent To", origin)).join("") +
-        field("Expires", expiresAt ?? "not known") +
-        field("State", state)
-      }\n`,
-    );
+    const head = { Agent: agent, Scheme: scheme ?? "none declared", Flow: flow, "Client ID": clientId, Issuer: issuer };
+    const text = fields({ ...head, "Sent To": interfaces, Expires: expiresAt ?? "not known", State: state });
+    out.text(`${text}\n`);
   }
 }

@@ -4,7 +4,7 @@ import { messageIn } from "../../../core/members.js";
 import { bytes } from "../../operate/format.js";
 import type { Context } from "../context.js";
 import { usage } from "../errors.js";
-import { field } from "../text.js";
+import { fields } from "../text.js";
 import type { Latencies } from "./meter.js";
 
 export interface Measured {
@@ -48,20 +48,19 @@ export function reportText(report: Report, earlier: Report | undefined): string 
   const { calls, perSecond, failed, errors, latency, firstEvent, generator } = report;
   const kinds = Object.entries(errors).map(([kind, count]) => `${kind} ${count}`);
   const paced = rate === null ? "" : `, ${rate} begun/s`;
-  const fields: readonly (readonly [string, string])[] = [
-    ...(agent === null ? [] : [["Agent", agent] as const]),
-    ["Interface", `${binding} ${url}`],
-    ["Operation", `${operation}, ${callers} callers, ${connections} connections${paced}`],
-    ["Calls", `${calls} in ${seconds.toFixed(1)} s, ${shownRate(perSecond)}/s`],
-    ["Errors", failed === 0 ? "0" : `${failed} (${kinds.join(", ")})`],
-    ...(latency === null ? [] : [["Latency", latencyText(latency)] as const]),
-    ...(firstEvent === null ? [] : [["First Event", latencyText(firstEvent)] as const]),
-    ...(events === 0 ? [] : [["Events", `${events}, ${shownRate(events / seconds)}/s`] as const]),
-    ["Received", `${bytes(report.bytes)}, ${bytes(report.bytes / seconds)}/s`],
-    ["Generator", `${percent(generator.cpu)} of a core, busy ${percent(generator.busy)} of the time`],
-    ...(earlier === undefined ? [] : comparison(report, earlier)),
-  ];
-  return fields.map(([label, value]) => field(label, value)).join("");
+  return fields({
+    Agent: agent ?? undefined,
+    Interface: `${binding} ${url}`,
+    Operation: `${operation}, ${callers} callers, ${connections} connections${paced}`,
+    Calls: `${calls} in ${seconds.toFixed(1)} s, ${shownRate(perSecond)}/s`,
+    Errors: failed === 0 ? "0" : `${failed} (${kinds.join(", ")})`,
+    Latency: latency === null ? undefined : latencyText(latency),
+    "First Event": firstEvent === null ? undefined : latencyText(firstEvent),
+    Events: events === 0 ? undefined : `${events}, ${shownRate(events / seconds)}/s`,
+    Received: `${bytes(report.bytes)}, ${bytes(report.bytes / seconds)}/s`,
+    Generator: `${percent(generator.cpu)} of a core, busy ${percent(generator.busy)} of the time`,
+    Compared: earlier && comparison(report, earlier),
+  });
 }
 
 export function latencyText({ p50, p90, p99, p999, max }: Latencies): string {
@@ -81,7 +80,7 @@ export function shownRate(perSecond: number): string {
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-function comparison(now: Report, before: Report): (readonly [string, string])[] {
+function comparison(now: Report, before: Report): string {
   const differs = (["binding", "operation", "callers", "rate"] as const).filter((name) => now[name] !== before[name]);
   const rows = [
     ["calls/s", now.perSecond, before.perSecond],
@@ -92,7 +91,7 @@ function comparison(now: Report, before: Report): (readonly [string, string])[] 
     one === undefined || other === undefined || other === 0 ? [] : [`${name} ${change(one / other - 1)}`],
   );
   const note = differs.length === 0 ? "" : ` (other ${differs.join(", ")})`;
-  return [["Compared", `${changes.join(", ")}${note}`]];
+  return `${changes.join(", ")}${note}`;
 }
 
 const change = (share: number): string => `${share < 0 ? "" : "+"}${(share * 100).toFixed(1)} %`;

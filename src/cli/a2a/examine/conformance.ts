@@ -47,8 +47,10 @@ function report(context: Context, found: FoundCard, lines: readonly Line[]): voi
   const summary = { pass: count("pass"), fail: count("fail"), skipped: count("skipped") };
   const checks = lines.map(({ mend: _, isAdvice: __, ...line }) => line);
   const { out } = context;
-  if (out.mode.isJson) out.json({ agent: found.card.name, card: found.url ?? null, isTck: false, summary, checks });
-  else out.text(field("Result", `${summary.pass} passed, ${summary.fail} failed, ${summary.skipped} skipped`));
+  out.result(
+    { agent: found.card.name, card: found.url ?? null, isTck: false, summary, checks },
+    field("Result", `${summary.pass} passed, ${summary.fail} failed, ${summary.skipped} skipped`),
+  );
   if (summary.fail > 0) context.noteFaults();
 }
 

@@ -43,8 +43,8 @@ export const run: Run = async (context, [file = ""]) => {
 function report(context: Context, agent: string, turns: readonly Compared[]): void {
   const differing = turns.filter(({ isSame }) => !isSame).length;
   const { out } = context;
-  if (out.mode.isJson) out.json({ agent, differing, turns });
-  else out.text(field("Result", `${turns.length - differing} same, ${differing} different`));
+  const text = field("Result", `${turns.length - differing} same, ${differing} different`);
+  out.result({ agent, differing, turns }, text);
   if (differing > 0 && context.own("update").length === 0) context.noteFaults();
 }
 
