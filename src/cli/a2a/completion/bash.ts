@@ -1,5 +1,5 @@
 import { BOOK_NAME } from "../agents/names.js";
-import { commandsByPath, optionsByPath, posix, posixFunctions, quoted } from "./cases.js";
+import { commandsByPath, optionsByPath, posix, posixFunctions } from "./cases.js";
 import type { Tree } from "./tree.js";
 
 /** Finds the command that the words name, and the candidates for the next word. `NAME` stands for the program. */
@@ -99,7 +99,7 @@ ${posixFunctions(tree)}
 
 __${program}_commands() {
   reply=
-${commandsByPath(tree, posix, (below) => `reply=${quoted(below.map(({ name }) => name).join(" "))}`)}
+${commandsByPath(tree, posix, (below) => `reply=${posix.quoted(below.map(({ name }) => name).join(" "))}`)}
 }
 
 __${program}_options() {

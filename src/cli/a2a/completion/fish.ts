@@ -1,10 +1,10 @@
 import { BOOK_NAME } from "../agents/names.js";
-import { commandsByPath, descents, fish, fishQuoted, kindsByOperand, kindsByOption, optionsByPath } from "./cases.js";
+import { commandsByPath, descents, fish, kindsByOperand, kindsByOption, optionsByPath } from "./cases.js";
 import type { Tree } from "./tree.js";
 
 /** Returns a command that prints candidates with their descriptions. */
 const printed = (rows: readonly (readonly [name: string, about: string])[]): string =>
-  `printf '%s\\t%s\\n' ${rows.map(([name, about]) => `${fishQuoted(name)} ${fishQuoted(about)}`).join(" \\\n  ")}`;
+  `printf '%s\\t%s\\n' ${rows.map(([name, about]) => `${fish.quoted(name)} ${fish.quoted(about)}`).join(" \\\n  ")}`;
 
 /** Finds the command that the words name, and the candidates for the next word. `NAME` stands for the program. */
 const walk = `function __NAME_agents
@@ -85,23 +85,22 @@ complete -c NAME -f -a '(__NAME_complete)'
 /** Returns the completion script for fish. It starts no process. */
 export function fishScript(tree: Tree): string {
   const { program } = tree;
-  const set = (kind: string): string => `set kind ${fishQuoted(kind)}`;
   return `# Completion of ${program} for fish.
 
 # Sets kind to the candidates for the value of an option; empty if it takes none.
 function __${program}_option --no-scope-shadowing --argument-names option
   set kind
-${kindsByOption(tree, fish, set)}
+${kindsByOption(tree, fish)}
 end
 
 function __${program}_operand --no-scope-shadowing
   set kind
-${kindsByOperand(tree, fish, set)}
+${kindsByOperand(tree, fish)}
 end
 
 function __${program}_descend --no-scope-shadowing --argument-names word
   set before $place
-${descents(tree, fish, (path) => `set place ${fishQuoted(path)}`)}
+${descents(tree, fish)}
   test "$place" != "$before"
 end
 

@@ -1,9 +1,9 @@
 import { BOOK_NAME } from "../agents/names.js";
-import { commandsByPath, optionsByPath, posix, posixFunctions, quoted } from "./cases.js";
+import { commandsByPath, optionsByPath, posix, posixFunctions } from "./cases.js";
 import type { Tree } from "./tree.js";
 
 /** Returns a candidate with its description, as `_describe` reads it. */
-const described = (name: string, about: string): string => quoted(`${name.replaceAll(":", "\\:")}:${about}`);
+const described = (name: string, about: string): string => posix.quoted(`${name.replaceAll(":", "\\:")}:${about}`);
 
 /** Finds the command that the words name, and the candidates for the next word. `NAME` stands for the program. */
 const walk = `__NAME_agents() {
