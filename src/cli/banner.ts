@@ -27,7 +27,7 @@ const MOST_CARDS = 10;
 
 /** Returns the greeting: the server's addresses, and commands for first calls. */
 export function greeting(opened: Opened): string {
-  const { url, grpcAddress, store, card, restVersion, agents = [] } = opened;
+  const { url, grpcAddress, adminUrl = "", consoleUrl = "", store, card, restVersion, agents = [] } = opened;
   const grpc = grpcAddress ?? "none";
   const headers = `${named(restVersion)}${shown(card)}-H 'content-type: application/json'`;
   return `${card.name} ${card.version} is ready.
@@ -35,8 +35,8 @@ export function greeting(opened: Opened): string {
   HTTP   ${url}   JSON-RPC, HTTP+JSON, Connect, gRPC-Web, gRPC
   gRPC   ${grpc}
   Card   ${url}${WELL_KNOWN_PATH}
-${others(url, agents)}${refusals(opened)}${admin(opened)}  Tasks  ${store}
-${consoleLink(opened)}${credentials(card)}
+${others(url, agents)}${refusals(opened)}${adminUrl && `  Admin  ${adminUrl}\n`}  Tasks  ${store}
+${consoleUrl && `\n  Console  ${consoleUrl}\n`}${credentials(card)}
 Try it:
 
   ${firstCall(opened)}
@@ -65,14 +65,6 @@ function others(url: string, agents: readonly string[]): string {
 function refusals({ card, publicUrl }: Opened): string {
   if (publicUrl === undefined || card.supportedInterfaces.every(({ url }) => /^https?:/.test(url))) return "";
   return "         Google ADK and a2a-proof refuse this card, as it names gRPC by host:port: --card-grpc url, or omit\n";
-}
-
-function admin({ adminUrl }: Opened): string {
-  return adminUrl === undefined ? "" : `  Admin  ${adminUrl}\n`;
-}
-
-function consoleLink({ consoleUrl }: Opened): string {
-  return consoleUrl === undefined ? "" : `\n  Console  ${consoleUrl}\n`;
 }
 
 /** Credentials that the commands below need; one line, or nothing. */

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { basename, resolve } from "node:path";
 import { folderFault } from "../console/folder.js";
 import type { ConsoleAgent, ConsoleStart } from "../console/options.js";
@@ -35,7 +36,7 @@ export async function runConsole(io: Io, agent: string | undefined, flags: Conso
   if (flags.open && io.stdout.isTTY === true) {
     (await import("./a2a/auth/browser.js")).openInBrowser(new URL(console.link));
   }
-  await interruption(io.interrupted);
+  if (!io.interrupted.aborted) await once(io.interrupted, "abort");
   await console.close();
 }
 
@@ -98,11 +99,4 @@ function portOf({ port }: ConsoleFlags): number {
   const value = Number(port);
   if (/^\d{1,5}$/.test(port) && value <= 65_535) return value;
   throw new UsageError(`--port ${port} is not a port: give a number from 0 to 65535`);
-}
-
-function interruption(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -2,8 +2,9 @@ import { inspect } from "node:util";
 import type { Logger } from "../core/log.js";
 import type { LogFormat, LogLevel } from "./command-options.js";
 
-interface LogStream {
+export interface LogStream {
   readonly isTTY?: boolean;
+  readonly columns?: number;
   /** Follows NO_COLOR, FORCE_COLOR and TERM, as Node.js does for terminals. */
   hasColors?(): boolean;
   write(text: string): unknown;

@@ -76,7 +76,8 @@ async function serveHere(
   const module = await loadAgentModule(path);
   for (const warning of [...unknownVariables(process.env), ...module.warnings]) logger.warn({}, warning);
   const accessLog = isPretty(command.logFormat, process.stderr);
-  const auditFile = auditFileOf(command.audit, logger);
+  const { audit: to = "off" } = command;
+  const auditFile = to === "off" ? undefined : new AuditFile(to, logger);
   reload = () => auditFile?.reopen();
   const audit = auditFile ?? (command.audit !== "off" && !accessLog);
   const options = {
@@ -194,10 +195,6 @@ function workerSettings(settings: Settings, worker: Worker | undefined): Setting
   return { ...settings, limits: limitsOfWorker(settings.limits, worker.role.count), worker };
 }
 
-function auditFileOf(path: string | undefined, logger: Logger): AuditFile | undefined {
-  return path === undefined || path === "off" ? undefined : new AuditFile(path, logger);
-}
-
 /**
  * Opens the audit file again, and reloads the TLS files of a server that has some. The server logs faults of the files
  * itself.
@@ -272,10 +269,6 @@ function shownStore(own: TaskStore | undefined, store: string): string {
   return isAddress(store) ? shownAddress(store) : store;
 }
 
-function isPostgres(store: string): boolean {
-  return /^postgres(ql)?:/.test(store);
-}
-
 /** Opens the store that the module exports, or the one that the command line names. */
 function storeOf(
   own: TaskStore | undefined,
@@ -289,7 +282,7 @@ function storeOf(
     if (command.store === undefined && !shared && command.migrate === undefined) return () => own;
     throw new UsageError("the module exports a store of its own: omit --store, --shared and --migrate");
   }
-  if (isPostgres(path)) {
+  if (/^postgres(ql)?:/.test(path)) {
     if (shared) throw new UsageError("--shared is for SQLite files: servers share a PostgreSQL database without it");
     return async () => (await import("../store/postgres/index.js")).postgresStore({ url: path, migrate, logger });
   }

@@ -19,7 +19,7 @@ export async function migrateCommand(io: Io, given: string | undefined): Promise
   const logger = await createLog("info", "auto");
   const { from, to, place } = isAddress(store)
     ? await migratePostgres(store, logger)
-    : await migrateSqlite(store, logger);
+    : { ...(await import("../store/sqlite/current.js")).migrateFile(store, logger), place: store };
   const created = from === 0 ? "created" : "migrated";
   const what = from === to ? `is up to date, version ${to}` : `${created}, version ${from} to ${to}`;
   io.stdout.write(`${place}: ${what}\n`);
@@ -83,11 +83,6 @@ async function migratePostgres(url: string, logger: Logger) {
   const { migrateDatabase } = await import("../store/postgres/migrate-database.js");
   const { schema, ...versions } = await migrateDatabase(url, logger);
   return { ...versions, place: shownAddress(url, schema) };
-}
-
-async function migrateSqlite(path: string, logger: Logger) {
-  const { migrateFile } = await import("../store/sqlite/current.js");
-  return { ...migrateFile(path, logger), place: path };
 }
 
 function shown(store: string): string {

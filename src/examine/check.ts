@@ -145,18 +145,10 @@ export type Subject = Pick<Line, "binding" | "version" | "url">;
 /** A check without its code. */
 export type Rule = Pick<Check, "name" | "section" | "requirement" | "mend" | "isAdvice">;
 
-export function lineOf({ binding, version, url }: Subject, rule: Rule, finding: Finding): Line {
+export function lineOf(subject: Subject, rule: Rule, finding: Finding): Line {
   const { name, section, requirement, mend, isAdvice = false } = rule;
-  return {
-    binding,
-    version,
-    url,
-    check: name,
-    section,
-    requirement,
-    mend,
-    isAdvice,
-    result: finding === undefined ? "pass" : "fault" in finding ? "fail" : "skipped",
-    detail: finding === undefined ? null : "fault" in finding ? finding.fault : finding.skipped,
-  };
+  const of = { ...subject, check: name, section, requirement, mend, isAdvice };
+  if (finding === undefined) return { ...of, result: "pass", detail: null };
+  if ("fault" in finding) return { ...of, result: "fail", detail: finding.fault };
+  return { ...of, result: "skipped", detail: finding.skipped };
 }

@@ -60,10 +60,10 @@ class StreamWatch {
 
   async run(): Promise<StreamRecord> {
     const { client, signal } = this.#probe;
-    this.#timer = setTimeout(() => {
+    this.#after(FIRST_MS, () => {
       this.#record.isSilent = true;
       this.#stop.abort();
-    }, FIRST_MS);
+    });
     try {
       const both = AbortSignal.any([signal, this.#stop.signal]);
       for await (const event of client.sendStreamingMessage(request(this.#probe), { signal: both })) this.#take(event);
@@ -80,7 +80,11 @@ class StreamWatch {
   }
 
   #take(event: StreamResponse): void {
-    if (this.#events.push(event) === 1) this.#cancelLater();
+    if (this.#events.push(event) === 1) {
+      this.#after(TASK_MS, () => {
+        this.#cancels = this.#cancel().catch(() => {});
+      });
+    }
     const { payload } = event;
     if (payload.case === "task") this.#taskId = payload.value.id;
     else if (payload.case !== undefined) this.#taskId ||= payload.value.taskId;
@@ -90,19 +94,17 @@ class StreamWatch {
     if (endsBlockingSend(state)) this.#endSoon();
   }
 
-  #cancelLater(): void {
+  /** Sets the only timer anew. */
+  #after(ms: number, work: () => void): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#cancels = this.#cancel().catch(() => {});
-    }, TASK_MS);
+    this.#timer = setTimeout(work, ms);
   }
 
   #endSoon(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
+    this.#after(END_MS, () => {
       this.#record.staysOpen = true;
       this.#stop.abort();
-    }, END_MS);
+    });
   }
 
   /** Uses that the task runs to subscribe to it, and cancels it. */

@@ -28,7 +28,7 @@ export function debugPlatform(
       const startedAt = performance.now();
       const names = [...ask.headers].map(([name]) => name).join(", ");
       out.note(`debug: > ${ask.method} ${withoutSecrets(ask.url)} (${names})`);
-      if (ask.body !== undefined && hasBodies) out.note(`debug: > ${cut(textOf(ask.body))}`);
+      if (ask.body !== undefined && hasBodies) out.note(`debug: > ${cut(String(Buffer.from(ask.body)))}`);
       try {
         const answer = await platform.http(ask);
         const took = Math.round(performance.now() - startedAt);
@@ -89,10 +89,6 @@ function binaryBinding(type: string): Binding | undefined {
 function noted(out: Output, direction: string, desc: DescMessage, message: Message): Message {
   out.note(`debug: ${direction} ${cut(jsonWriter(desc)(message))}`);
   return message;
-}
-
-function textOf(body: string | Uint8Array): string {
-  return typeof body === "string" ? body : new TextDecoder().decode(body);
 }
 
 function cut(text: string): string {

@@ -28,7 +28,12 @@ export function addAgentCommands(
     const verb = words.pop() ?? "";
     const parent = words.reduce((at, _, index) => groupOf(at, words.slice(0, index + 1).join(" ")), program);
     const command = parent.command(verb).description(row.about);
-    if (isNeeded(row.words)) addCommand(command, row, io, early, ended);
+    if (!isNeeded(row.words)) continue;
+    const given = addOptions(command, row, io);
+    command.action(async () => {
+      const { execute } = await import("./execute.js");
+      ended(await execute(row, io, early, { given, operands: command.args, program }));
+    });
   }
 }
 
@@ -39,7 +44,8 @@ export function groupOf(parent: Command, words: string): Command {
   return known ?? parent.command(name).description(groups[words] ?? "");
 }
 
-function addCommand(command: Command, row: CommandRow, io: Io, early: OutputMode, ended: Ended): void {
+/** Adds the operands, options and help of a command. @returns the options that are given, once they are parsed */
+function addOptions(command: Command, row: CommandRow, io: Io): readonly GivenFlag[] {
   const given: GivenFlag[] = [];
   if (row.operands !== undefined) command.arguments(row.operands);
   if (row.values !== undefined) command.registeredArguments[0]?.choices(row.values);
@@ -81,20 +87,13 @@ function addCommand(command: Command, row: CommandRow, io: Io, early: OutputMode
       return described(found, resolved);
     },
   });
-  command.action(async () => {
-    const { execute } = await import("./execute.js");
-    ended(await execute(row, io, early, { given, operands: command.args, program: rootOf(command) }));
-  });
+  return given;
 }
 
 /** Adds the values that completion offers. They are not the only ones that are accepted. */
 function offering(option: Option, values: readonly string[] | undefined): Option {
   if (values !== undefined) option.argChoices = [...values];
   return option;
-}
-
-function rootOf(command: Command): Command {
-  return command.parent === null ? command : rootOf(command.parent);
 }
 
 function described([name, setting]: readonly [string, Setting<unknown>], resolved: Resolved | undefined): string {

@@ -2,15 +2,8 @@ import type { Logger } from "../../core/log.js";
 import type { AppendRequest } from "../../store/task-store.js";
 import { decodeEntry } from "../../task/entry.js";
 import type { LogLevel } from "../command-options.js";
-import { prettyLog, printable } from "../log.js";
+import { type LogStream, prettyLog, printable } from "../log.js";
 import { eventOf } from "../operate/entry.js";
-
-interface LogStream {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  hasColors?(): boolean;
-  write(text: string): unknown;
-}
 
 /** Facts of a call and of the end of an execution, as the server logs them. */
 interface Facts {

@@ -1,3 +1,4 @@
+import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { HttpAsk } from "../../client/platform.js";
 import { EXTENSIONS_PARAMETER } from "../../wire/service-params.js";
 import { type Check, type Finding, type Probe, unknownTask } from "../check.js";
@@ -74,30 +75,25 @@ function namesError(exchange: Exchange, reason: string, code: number): boolean {
 
 /** Headers that hold credentials: the usual ones, and those of the card's API keys. */
 function credentialHeaders({ card }: Probe): readonly string[] {
-  const keys = Object.values(card.securitySchemes).flatMap(({ scheme }) =>
-    scheme.case === "apiKeySecurityScheme" && scheme.value.location === "header"
-      ? [scheme.value.name.toLowerCase()]
-      : [],
-  );
-  return ["authorization", "cookie", "x-api-key", ...keys];
+  return ["authorization", "cookie", "x-api-key", ...keysIn(card, "header").map((name) => name.toLowerCase())];
 }
 
-/** Names of the query parameters of API keys. */
-function credentialParameters({ card }: Probe): readonly string[] {
-  return Object.values(card.securitySchemes).flatMap(({ scheme }) =>
-    scheme.case === "apiKeySecurityScheme" && scheme.value.location === "query" ? [scheme.value.name] : [],
+/** Names of the headers or query parameters of API keys. */
+function keysIn({ securitySchemes }: AgentCard, location: "header" | "query"): readonly string[] {
+  return Object.values(securitySchemes).flatMap(({ scheme }) =>
+    scheme.case === "apiKeySecurityScheme" && scheme.value.location === location ? [scheme.value.name] : [],
   );
 }
 
 function withoutCredentials(probe: Probe, ask: HttpAsk): HttpAsk {
   const url = new URL(ask.url);
-  for (const name of credentialParameters(probe)) url.searchParams.delete(name);
+  for (const name of keysIn(probe.card, "query")) url.searchParams.delete(name);
   return { ...withoutHeaders(ask, ...credentialHeaders(probe)), url: url.href };
 }
 
 function withWrongCredentials(probe: Probe, ask: HttpAsk): HttpAsk {
   const url = new URL(ask.url);
-  for (const name of credentialParameters(probe)) url.searchParams.set(name, WRONG);
+  for (const name of keysIn(probe.card, "query")) url.searchParams.set(name, WRONG);
   const [, , , ...keys] = credentialHeaders(probe);
   const wrong = withHeader(withoutCredentials(probe, { ...ask, url: url.href }), "authorization", `Bearer ${WRONG}`);
   const named = keys.reduce((at, name) => withHeader(at, name, WRONG), wrong);

@@ -7,7 +7,7 @@ import { A2A_DOMAIN } from "../../core/error.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { parsedJson } from "../../wire/parsed-json.js";
 import { EMPTY_VERSION, VERSION_PARAMETER } from "../../wire/service-params.js";
-import { type Check, excerpt, type Finding, noTask, request, unknownId, unknownTask } from "../check.js";
+import { type Check, excerpt, type Finding, noTask, type Probe, request, unknownId, unknownTask } from "../check.js";
 import { type Change, type Exchange, withoutHeaders } from "../wire.js";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -35,18 +35,28 @@ function wrongCode(exchange: Exchange, wanted: number): Finding {
 const shownAnswer = ({ status, mediaType, body }: Exchange): string =>
   `HTTP ${status}, ${mediaType === "" ? "no media type" : mediaType}, ${excerpt(JSON.stringify(body))}`;
 
-/** Returns the fault of an error's details, which name the error (specification 9.5, 11.6). */
-function wrongDetails(details: unknown, reason: string): Finding {
+async function wrongMediaType(probe: Probe, wanted: RegExp): Promise<Finding> {
+  const { mediaType } = await unknownTask(probe);
+  return wanted.test(mediaType) ? undefined : { fault: `it is ${mediaType || "missing"}` };
+}
+
+/** Returns the fault of an error's details, which name the error (specification 9.5, 11.6). @param member that has them */
+async function wrongDetails(probe: Probe, member: "data" | "details"): Promise<Finding> {
+  const { error } = jsonIn(await unknownTask(probe));
+  if (!isJsonObject(error)) return { fault: "error is missing" };
+  const details = error[member];
   if (!Array.isArray(details)) return { fault: "details are missing" };
   const untyped = details.find((each) => !isJsonObject(each) || typeof each["@type"] !== "string");
   if (untyped !== undefined) return { fault: "a detail has no @type" };
   const info = (details as readonly Json[]).find((each) => String(each["@type"]).endsWith(ErrorInfoSchema.typeName));
   if (info === undefined) return { fault: "google.rpc.ErrorInfo is missing" };
-  return wrongInfo(info, reason);
+  return wrongInfo(info);
 }
 
-function wrongInfo({ reason, domain }: { reason?: unknown; domain?: unknown }, wanted: string): Finding {
-  if (reason !== wanted) return { fault: `the reason is ${JSON.stringify(reason)}, expected "${wanted}"` };
+function wrongInfo({ reason, domain }: { reason?: unknown; domain?: unknown }): Finding {
+  if (reason !== "TASK_NOT_FOUND") {
+    return { fault: `the reason is ${JSON.stringify(reason)}, expected "TASK_NOT_FOUND"` };
+  }
   return domain === A2A_DOMAIN ? undefined : { fault: `the domain is ${JSON.stringify(domain)}` };
 }
 
@@ -57,10 +67,7 @@ const rpcChecks: readonly Check[] = [
     section: "9.1",
     requirement: "answers have the media type application/json",
     mend: "set Content-Type: application/json",
-    run: async (probe) => {
-      const { mediaType } = await unknownTask(probe);
-      return mediaType === "application/json" ? undefined : { fault: `it is ${mediaType || "missing"}` };
-    },
+    run: (probe) => wrongMediaType(probe, /^application\/json$/),
   },
   {
     name: "error-data",
@@ -68,10 +75,7 @@ const rpcChecks: readonly Check[] = [
     section: "9.5",
     requirement: "errors have a google.rpc.ErrorInfo in their data",
     mend: "add { @type, reason, domain } to error.data, by which callers tell errors apart",
-    run: async (probe) => {
-      const { error } = jsonIn(await unknownTask(probe));
-      return isJsonObject(error) ? wrongDetails(error.data, "TASK_NOT_FOUND") : { fault: "error is missing" };
-    },
+    run: (probe) => wrongDetails(probe, "data"),
   },
   {
     name: "request-id",
@@ -129,10 +133,7 @@ const restChecks: readonly Check[] = [
     section: "11.1",
     requirement: "answers are JSON",
     mend: "set Content-Type: application/a2a+json",
-    run: async (probe) => {
-      const { mediaType } = await unknownTask(probe);
-      return /^application\/(?:a2a\+)?json$/.test(mediaType) ? undefined : { fault: `it is ${mediaType || "missing"}` };
-    },
+    run: (probe) => wrongMediaType(probe, /^application\/(?:a2a\+)?json$/),
   },
   {
     name: "error-status",
@@ -152,10 +153,7 @@ const restChecks: readonly Check[] = [
     section: "11.6",
     requirement: "errors have a google.rpc.ErrorInfo in their details",
     mend: "add { @type, reason, domain } to error.details: several errors share one status",
-    run: async (probe) => {
-      const { error } = jsonIn(await unknownTask(probe));
-      return isJsonObject(error) ? wrongDetails(error.details, "TASK_NOT_FOUND") : { fault: "error is missing" };
-    },
+    run: (probe) => wrongDetails(probe, "details"),
   },
   {
     name: "parse-error",
@@ -207,7 +205,7 @@ const grpcChecks: readonly Check[] = [
       const { details } = fromBinary(StatusSchema, fromBase64(packed));
       const info = details.find(({ typeUrl }) => typeUrl.endsWith(ErrorInfoSchema.typeName));
       if (info === undefined) return { fault: "google.rpc.ErrorInfo is missing" };
-      return wrongInfo(fromBinary(ErrorInfoSchema, info.value), "TASK_NOT_FOUND");
+      return wrongInfo(fromBinary(ErrorInfoSchema, info.value));
     },
   },
   {

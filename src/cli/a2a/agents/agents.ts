@@ -1,12 +1,8 @@
-import { mkdirSync } from "node:fs";
-import { dirname } from "node:path";
-import { messageIn } from "../../../core/members.js";
 import type { Io } from "../../io.js";
 import { referenceOf } from "../agent.js";
-import { withFileLock } from "../auth/file-lock.js";
 import type { Context, Run } from "../context.js";
-import { Failure, usage } from "../errors.js";
-import { replaceFile } from "../replace-file.js";
+import { type Failure, usage } from "../errors.js";
+import { changeFile } from "../replace-file.js";
 import { fields } from "../text.js";
 import { bookFile, bookLines, isAgentName, MAX_BOOK_BYTES, type NamedAgent, namedAgent } from "./names.js";
 
@@ -103,22 +99,15 @@ class AgentBook {
     });
   }
 
-  async #change(changed: (lines: readonly string[]) => readonly string[]): Promise<void> {
-    try {
-      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-      await withFileLock(`${this.path}.lock`, async () => {
-        const before = bookLines(this.path);
-        const lines = changed(before.at(-1) === "" ? before.slice(0, -1) : before);
-        const text = lines.map((line) => `${line}\n`).join("");
-        if (Buffer.byteLength(text) > MAX_BOOK_BYTES) throw usage(`${this.path} would be larger than 256 KiB`);
-        replaceFile(this.path, text);
-      });
-    } catch (error) {
-      if (error instanceof Failure) throw error;
-      throw new Failure("A2ACLI_ERR_INTERNAL", `The address book cannot be changed: ${messageIn(error)}`, {
-        cause: error,
-      });
-    }
+  #change(changed: (lines: readonly string[]) => readonly string[]): Promise<void> {
+    const text = (): string => {
+      const before = bookLines(this.path);
+      const lines = changed(before.at(-1) === "" ? before.slice(0, -1) : before);
+      const after = lines.map((line) => `${line}\n`).join("");
+      if (Buffer.byteLength(after) > MAX_BOOK_BYTES) throw usage(`${this.path} would be larger than 256 KiB`);
+      return after;
+    };
+    return changeFile(this.path, text, "The address book cannot be changed");
   }
 }
 

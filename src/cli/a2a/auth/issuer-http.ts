@@ -9,9 +9,6 @@ const MAX_BYTES = 256 * 1024;
 /** Time to connect, in milliseconds. */
 const CONNECT_MS = 10_000;
 
-/** Status codes of answers without a body. */
-const isEmpty = (status: number): boolean => [204, 205, 304].includes(status);
-
 /** Connections to issuers. Their bodies have secrets, so reports of `--debug` leave them out. */
 export interface IssuerHttp {
   readonly fetch: typeof globalThis.fetch;
@@ -39,7 +36,8 @@ export function issuerHttp(context: Pick<Scope, "settings" | "io" | "out">): Iss
       });
       const { status, headers: given } = answer;
       const text = await answer.text(MAX_BYTES);
-      return new Response(isEmpty(status) ? null : text, { status, headers: given });
+      const isEmpty = [204, 205, 304].includes(status);
+      return new Response(isEmpty ? null : text, { status, headers: given });
     },
     close: () => plain.close(),
   };

@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, type Stats, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { readFileSync, type Stats, statSync } from "node:fs";
 import type { OAuthStorage } from "../../../client/oauth/storage.js";
 import { isTexts, readTokens } from "../../../client/oauth/tokens.js";
 import { attempt } from "../../../core/attempt.js";
-import { isRecord, messageIn } from "../../../core/members.js";
+import { isRecord } from "../../../core/members.js";
 import { parsedJson } from "../../../wire/parsed-json.js";
 import { loginFile } from "../config-folder.js";
 import { Failure, usage, usageOf } from "../errors.js";
-import { replaceFile } from "../replace-file.js";
+import { changeFile } from "../replace-file.js";
 import type { Scope } from "../scope.js";
 import { withFileLock } from "./file-lock.js";
 
@@ -128,21 +127,13 @@ export class LoginStore {
     if (size > MAX_BYTES) throw usage(`${this.path} is larger than 1 MiB`);
   }
 
-  async #change(changed: (logins: Logins) => Logins): Promise<void> {
-    try {
-      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-      const work = async (): Promise<void> =>
-        this.#write(`${JSON.stringify({ version: 1, logins: changed(this.#read()) }, null, 2)}\n`);
-      await withFileLock(`${this.path}.lock`, work, this.#signal);
-    } catch (error) {
-      if (error instanceof Failure) throw error;
-      throw new Failure("A2ACLI_ERR_INTERNAL", `The login cannot be stored: ${messageIn(error)}`, { cause: error });
-    }
-  }
-
-  #write(text: string): void {
-    if (Buffer.byteLength(text) > MAX_BYTES) throw new Error(`${this.path} would be larger than 1 MiB`);
-    replaceFile(this.path, text);
+  #change(changed: (logins: Logins) => Logins): Promise<void> {
+    const text = (): string => {
+      const after = `${JSON.stringify({ version: 1, logins: changed(this.#read()) }, null, 2)}\n`;
+      if (Buffer.byteLength(after) > MAX_BYTES) throw new Error(`${this.path} would be larger than 1 MiB`);
+      return after;
+    };
+    return changeFile(this.path, text, "The login cannot be stored", this.#signal);
   }
 }
 

@@ -48,9 +48,10 @@ export function liveView({ io: { stderr, env }, out }: Context): LiveView {
 
 function lineOf({ name, startedAt, total, second, options: { durationMs, requests } }: Shown): string {
   const elapsed = Math.round((performance.now() - startedAt) / 1_000);
-  const left = requests === undefined ? `of ${Math.round(durationMs / 1_000)} s` : `s, ${total.calls} of ${requests}`;
+  const left =
+    requests === undefined ? `of ${Math.round(durationMs / 1_000)} s` : `s, ${total.counts.calls} of ${requests}`;
   const { latencies } = second.latency;
   const times = latencies === undefined ? "" : `, p50 ${shownMs(latencies.p50)} ms, p99 ${shownMs(latencies.p99)} ms`;
   const place = name === "measuring" ? `${elapsed} ${left}` : name;
-  return `${place}: ${shownRate(second.calls)} calls/s${times}, ${total.failed} failed`;
+  return `${place}: ${shownRate(second.counts.calls)} calls/s${times}, ${total.counts.failed} failed`;
 }

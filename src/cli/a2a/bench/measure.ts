@@ -29,7 +29,9 @@ export async function measure(
   options: BenchOptions,
   calls: Calls,
 ): Promise<{ readonly report: Measured; readonly wasInterrupted: boolean }> {
-  const running = new Running(context, options, callOf(calls));
+  const answered = async (): Promise<Outcome> => calls.read(await calls.replay());
+  const failed = (error: unknown): Outcome => ({ fault: kindOf(error), bytes: 0, events: 0 });
+  const running = new Running(context, options, () => answered().catch(failed));
   try {
     await running.warmUp();
     const report = await running.measure();
@@ -38,17 +40,6 @@ export async function measure(
     running.end();
     await calls.close();
   }
-}
-
-/** Returns a function that makes one call, and does not reject. */
-function callOf({ replay, read }: Calls): () => Promise<Outcome> {
-  return async () => {
-    try {
-      return await read(await replay());
-    } catch (error) {
-      return { fault: kindOf(error), bytes: 0, events: 0 };
-    }
-  };
 }
 
 class Running {
@@ -129,7 +120,9 @@ class Running {
   };
 
   #countConnections(): void {
-    this.#connections = Math.max(this.#connections, openSockets());
+    // The open TCP connections of this process are those to the agent.
+    const sockets = process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+    this.#connections = Math.max(this.#connections, sockets);
   }
 }
 
@@ -143,7 +136,8 @@ async function ended(load: Load): Promise<void> {
 type Facts = Pick<Measured, "seconds" | "connections" | "late" | "unfinished" | "generator">;
 
 function reportOf(meter: Meter, facts: Facts): Measured {
-  const { calls, failed, errors, bytes, events, latency, firstEvent } = meter;
+  const { counts, errors, latency, firstEvent } = meter;
+  const { calls, failed, bytes, events } = counts;
   return {
     ...facts,
     calls,
@@ -155,9 +149,4 @@ function reportOf(meter: Meter, facts: Facts): Measured {
     latency: latency.latencies ?? null,
     firstEvent: firstEvent.latencies ?? null,
   };
-}
-
-/** Returns the number of open TCP connections of this process, which are those to the agent. */
-function openSockets(): number {
-  return process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
 }

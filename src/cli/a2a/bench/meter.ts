@@ -34,38 +34,23 @@ export class Meter {
   readonly latency: Distribution = new Distribution();
   readonly firstEvent: Distribution = new Distribution();
   readonly errors: Map<string, number> = new Map();
-  #calls = 0;
-  #failed = 0;
-  #bytes = 0;
-  #events = 0;
+  readonly #counts = { calls: 0, failed: 0, bytes: 0, events: 0 };
 
-  /** Calls that succeeded. */
-  get calls(): number {
-    return this.#calls;
-  }
-
-  get failed(): number {
-    return this.#failed;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  get events(): number {
-    return this.#events;
+  /** Calls that succeeded, calls that failed, and the bytes and events of all. */
+  get counts(): Readonly<Record<"calls" | "failed" | "bytes" | "events", number>> {
+    return this.#counts;
   }
 
   /** @param begin `performance.now()` of the intended begin of the call. Latencies are those of successes only. */
   record(begin: number, { fault, bytes, events, firstAt }: Outcome): void {
-    this.#bytes += bytes;
-    this.#events += events;
+    this.#counts.bytes += bytes;
+    this.#counts.events += events;
     if (fault !== undefined) {
-      this.#failed++;
+      this.#counts.failed++;
       this.errors.set(fault, (this.errors.get(fault) ?? 0) + 1);
       return;
     }
-    this.#calls++;
+    this.#counts.calls++;
     this.latency.record(performance.now() - begin);
     if (firstAt !== undefined) this.firstEvent.record(firstAt - begin);
   }

@@ -163,8 +163,7 @@ class Chat {
         await this.talk.record.save(resolve(this.#context.io.cwd, rest.trim()));
         return this.#screen.line(`Saved: ${rest.trim()}`, "dim");
       case "/raw":
-        this.talk.isRaw = !this.talk.isRaw;
-        return this.#screen.line(this.talk.isRaw ? "Events are shown." : "Events are hidden.", "dim");
+        return this.#screen.line(this.talk.toggleRaw() ? "Events are shown." : "Events are hidden.", "dim");
       case "/task":
         return this.#ids();
       case "/help":

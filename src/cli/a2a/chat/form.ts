@@ -57,7 +57,7 @@ export async function askForm(form: Form, ask: Ask, tell: Tell): Promise<Filled>
   let values: JsonObject = { ...form.data };
   for (;;) {
     const filled = await fill(form.schema, values, ask, tell);
-    if (isOutcome(filled)) return filled;
+    if (typeof filled === "string") return filled;
     values = filled;
     const { violations } = await checked(form.schema, values);
     for (const violation of violations) tell(singleLine(violation), true);
@@ -67,10 +67,6 @@ export async function askForm(form: Form, ask: Ask, tell: Tell): Promise<Filled>
     if (answer === "<<") return "declined";
     if (/^(?:y(?:es)?)?$/i.test(answer)) return values;
   }
-}
-
-function isOutcome(filled: Filled): filled is "declined" | "left" {
-  return filled === "declined" || filled === "left";
 }
 
 /** The agent checks again; a schema that cannot be compiled here is left to it. */

@@ -86,12 +86,10 @@ export class Talk {
     return this.#state;
   }
 
-  get isRaw(): boolean {
+  /** Shows the events of the protocol, or hides them again. @returns true if they are shown */
+  toggleRaw(): boolean {
+    this.#isRaw = !this.#isRaw;
     return this.#isRaw;
-  }
-
-  set isRaw(isRaw: boolean) {
-    this.#isRaw = isRaw;
   }
 
   /** Ids that continue the conversation: those of a task that waits or runs, and of the context. */
