@@ -22,8 +22,8 @@ interface Page<Key> {
   readonly limit: number;
   /** Key of the last item of the page before; undefined for the first page. */
   readonly after: Key | undefined;
-  /** Returns the token of the page after the item with this key. */
-  token(last: Key): string;
+  /** Returns the token of the page after the item with this key; empty if no page follows. */
+  token(last: Key | undefined): string;
 }
 
 /**
@@ -47,7 +47,7 @@ export function pageOf<const T extends readonly (keyof Kinds)[]>(
   return {
     limit: pageSize === 0 ? sizes.default : pageSize,
     after: pageToken === "" ? undefined : keyIn(pageToken, kinds, bound),
-    token: (last) => Buffer.from(JSON.stringify([bound, ...last])).toString("base64url"),
+    token: (last) => (last === undefined ? "" : Buffer.from(JSON.stringify([bound, ...last])).toString("base64url")),
   };
 }
 

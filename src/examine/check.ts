@@ -108,7 +108,11 @@ export function request({ text }: Probe): SendMessageRequest {
   return create(SendMessageRequestSchema, { message, configuration: { returnImmediately: true } });
 }
 
-export const noTask: Finding = { skipped: "the agent answers with messages, without tasks" };
+/** Returns a check of the task that the first message began, which is skipped without one. */
+export function ofBegunTask(run: (task: Task, probe: Probe) => Promise<Finding>): Check["run"] {
+  return async (probe) =>
+    probe.task === undefined ? { skipped: "the agent answers with messages, without tasks" } : run(probe.task, probe);
+}
 
 /** Errors by which an agent shows that it is there. */
 const alive: ReadonlySet<Reason> = new Set<Reason>(["TASK_NOT_FOUND", "UNAUTHENTICATED", "PERMISSION_DENIED"]);

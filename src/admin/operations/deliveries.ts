@@ -52,6 +52,10 @@ export function deliveryOperations(parts: AdminParts): Pick<AdminMethods, Names>
   const push = pushOperations ?? createPushOperations(() => undefined, { store, audit });
   const { holder } = parts.engine.pushes;
   const toAttempt = (attempt: MadeAttempt): Attempt => attemptMessage({ ...attempt, holder });
+  const send = async (event: Parameters<typeof push.send>[0]): Promise<Attempt> => {
+    if (pushOperations !== undefined) return toAttempt(await push.send(event));
+    throw new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED", "This server sends no push notifications.");
+  };
   return {
     async listDeliveries(request) {
       const { limit, after, token } = pageOf(ListDeliveriesRequestSchema, request, ["string", "string"]);
@@ -65,16 +69,15 @@ export function deliveryOperations(parts: AdminParts): Pick<AdminMethods, Names>
       const { deliveries, next } = await readPages(parts, { ...filter, limit, after: key });
       return create(ListDeliveriesResponseSchema, {
         deliveries: deliveries.map(deliveryOf),
-        nextPageToken: next === undefined ? "" : token([next.taskId, next.configId]),
+        nextPageToken: token(next && [next.taskId, next.configId]),
       });
     },
 
     async listAttempts(key) {
       await checkConfig(parts, key);
       const stored = (await store.listAttempts(key)).map(attemptMessage);
-      const attempts = [...stored, ...push.attemptsOf(key).map(toAttempt)];
-      attempts.sort((a, b) => timeOf(b) - timeOf(a));
-      return create(ListAttemptsResponseSchema, { attempts: attempts.slice(0, MAX_ATTEMPTS) });
+      const all = [...stored, ...push.attemptsOf(key).map(toAttempt)].sort((a, b) => timeOf(b) - timeOf(a));
+      return create(ListAttemptsResponseSchema, { attempts: all.slice(0, MAX_ATTEMPTS) });
     },
 
     async redriveDeliveries({ keys, tenant, owner, target }, { call }) {
@@ -88,15 +91,13 @@ export function deliveryOperations(parts: AdminParts): Pick<AdminMethods, Names>
     },
 
     async sendTestEvent({ taskId, configId }, { call }) {
-      checkSending(parts);
-      const attempt = await push.send({ taskId, configId, generation: undefined, trace: call });
-      return create(SendTestEventResponseSchema, { attempt: toAttempt(attempt) });
+      const attempt = await send({ taskId, configId, generation: undefined, trace: call });
+      return create(SendTestEventResponseSchema, { attempt });
     },
 
     async resendEvent({ taskId, configId, generation }, { call }) {
-      checkSending(parts);
-      const attempt = await push.send({ taskId, configId, generation, trace: call });
-      return create(ResendEventResponseSchema, { attempt: toAttempt(attempt) });
+      const attempt = await send({ taskId, configId, generation, trace: call });
+      return create(ResendEventResponseSchema, { attempt });
     },
 
     async deletePushConfig(key) {
@@ -126,12 +127,6 @@ async function readPages({ store }: AdminParts, request: ListDeliveries): Promis
 async function checkConfig({ store }: AdminParts, { taskId, configId }: PushConfigKey): Promise<void> {
   if ((await store.getPushConfig({ taskId, configId })) !== undefined) return;
   throw new A2AError("TASK_NOT_FOUND", "The push notification configuration does not exist.");
-}
-
-/** @throws A2AError PUSH_NOTIFICATION_NOT_SUPPORTED */
-function checkSending({ pushOperations }: AdminParts): void {
-  if (pushOperations !== undefined) return;
-  throw new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED", "This server sends no push notifications.");
 }
 
 const states: Readonly<Record<DeliveryStateName, DeliveryState>> = {

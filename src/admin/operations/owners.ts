@@ -38,7 +38,7 @@ export function ownerOperations(parts: AdminParts): Pick<AdminMethods, "listOwne
         return create(OwnerUsageSchema, { tenant, owner, ...counts, statusTime: timestampOf(statusTime) });
       });
       const last = found.length < page.limit ? undefined : found.at(-1);
-      const nextPageToken = last === undefined ? "" : page.token([last.tenant, last.owner]);
+      const nextPageToken = page.token(last && [last.tenant, last.owner]);
       return create(ListOwnersResponseSchema, { owners, nextPageToken });
     },
     async deleteOwner({ owner, tenant }, { call }) {
@@ -150,7 +150,7 @@ export function contextOperations({ store }: AdminParts): Pick<AdminMethods, "li
         const counts = { tasks: BigInt(tasks), openTasks: BigInt(openTasks), stateBytes: BigInt(stateBytes) };
         return create(ContextSummarySchema, { ...of, ...counts, statusTime: timestampOf(statusTime) });
       });
-      const nextPageToken = found.next === undefined ? "" : page.token([found.next.statusTime, found.next.taskId]);
+      const nextPageToken = page.token(found.next && [found.next.statusTime, found.next.taskId]);
       return create(ListContextsResponseSchema, { contexts, nextPageToken });
     },
   };

@@ -39,8 +39,7 @@ export async function listTasks(parts: AdminParts, request: ListTasksRequest, ca
     throw invalid([{ field: "text", description: `must have at most ${MAX_TEXT} characters` }]);
   }
   const page = pageOf(ListTasksRequestSchema, request, ["number", "string"]);
-  const [statusTime, taskId] = page.after ?? [];
-  const after = statusTime === undefined || taskId === undefined ? undefined : { statusTime, taskId };
+  const after = page.after && { statusTime: page.after[0], taskId: page.after[1] };
   const filters = { ...filtersOf(parts, request), after, limit: page.limit };
   const { heads, next } =
     request.text === "" && !request.unattended
@@ -48,7 +47,7 @@ export async function listTasks(parts: AdminParts, request: ListTasksRequest, ca
       : await examine(parts, request, filters, call);
   return create(ListTasksResponseSchema, {
     tasks: heads.map((head) => summaryOf(parts, head)),
-    nextPageToken: next === undefined ? "" : page.token([next.statusTime, next.taskId]),
+    nextPageToken: page.token(next && [next.statusTime, next.taskId]),
   });
 }
 

@@ -1,6 +1,6 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { type Check, callError, type Finding, noTask } from "../check.js";
+import { type Check, callError, type Finding, ofBegunTask } from "../check.js";
 
 /** Checks of ListTasks (specification 3.1.4), which use the task of `send`. */
 export const listChecks: readonly Check[] = [
@@ -10,13 +10,12 @@ export const listChecks: readonly Check[] = [
     section: "3.1.4",
     requirement: "ListTasks finds the task by its context",
     mend: "filter ListTasks by contextId, and list tasks as soon as they are begun",
-    run: async ({ client, task, signal }) => {
-      if (task === undefined) return noTask;
+    run: ofBegunTask(async (task, { client, signal }) => {
       const { tasks } = await client.listTasks({ contextId: task.contextId }, { signal });
       if (tasks.some(({ contextId }) => contextId !== task.contextId))
         return { fault: "tasks of other contexts are listed" };
       return tasks.some(({ id }) => id === task.id) ? undefined : { fault: "the task is not listed" };
-    },
+    }),
   },
   {
     name: "list-order",

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { Role, SendMessageRequestSchema, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isTerminal } from "../../task/state.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
-import { type Check, callError, expectError, type Finding, noTask, request, unknownId } from "../check.js";
+import { type Check, callError, expectError, type Finding, ofBegunTask, request, unknownId } from "../check.js";
 
 /** A version that no agent speaks. */
 const UNKNOWN_VERSION = "99.0";
@@ -91,33 +91,30 @@ export const operationChecks: readonly Check[] = [
     section: "3.1.3",
     requirement: "GetTask returns the task that was begun",
     mend: "store a task before it is answered, and read it by its id",
-    run: async ({ client, task, signal }) => {
-      if (task === undefined) return noTask;
+    run: ofBegunTask(async (task, { client, signal }) => {
       const got = await client.getTask({ id: task.id }, { signal });
       if (got.id !== task.id) return { fault: `the id is ${got.id}, expected ${task.id}` };
       if (got.contextId !== task.contextId) return { fault: `the contextId differs: ${got.contextId}` };
       return faultOfTask(got);
-    },
+    }),
   },
   {
     name: "history-length",
     section: "3.2.4",
     requirement: "GetTask with a historyLength of 0 returns no history",
     mend: "cut the history to historyLength in every answer; 0 means none, a missing value all",
-    run: async ({ client, task, signal }) => {
-      if (task === undefined) return noTask;
+    run: ofBegunTask(async (task, { client, signal }) => {
       const { history } = await client.getTask({ id: task.id, historyLength: 0 }, { signal });
       return history.length === 0 ? undefined : { fault: `${history.length} messages are returned` };
-    },
+    }),
   },
   {
     name: "cancel",
     section: "3.1.5",
     requirement: "CancelTask cancels, or fails with TaskNotCancelableError",
     mend: "answer CancelTask with the canceled task, or with TaskNotCancelableError",
-    run: async (probe) => {
-      const { client, task, signal } = probe;
-      if (task === undefined) return noTask;
+    run: ofBegunTask(async (task, probe) => {
+      const { client, signal } = probe;
       const error = await callError(
         client.cancelTask({ id: task.id }, { signal }).then((canceled) => {
           probe.task = canceled;
@@ -127,7 +124,7 @@ export const operationChecks: readonly Check[] = [
       if (error.reason !== "TASK_NOT_CANCELABLE") return { fault: `got ${error.reason}: ${error.message}` };
       probe.task = await client.getTask({ id: task.id }, { signal });
       return undefined;
-    },
+    }),
   },
   {
     name: "cancel-unknown",
@@ -142,14 +139,13 @@ export const operationChecks: readonly Check[] = [
     section: "3.1.1",
     requirement: "a message to a finished task fails with UnsupportedOperationError",
     mend: "refuse messages to tasks in a terminal state; a new task in the same context continues the talk",
-    run: async (probe) => {
-      const { client, task, signal } = probe;
-      if (task === undefined) return noTask;
+    run: ofBegunTask(async (task, probe) => {
+      const { client, signal } = probe;
       if (!isTerminal(task.status?.state ?? TaskState.UNSPECIFIED)) return { skipped: "the task is not finished" };
       const again = request(probe);
       if (again.message !== undefined) again.message.taskId = task.id;
       return expectError(client.sendMessage(again, { signal }), "UNSUPPORTED_OPERATION");
-    },
+    }),
   },
   {
     name: "other-context",
@@ -157,14 +153,13 @@ export const operationChecks: readonly Check[] = [
     section: "3.4.3",
     requirement: "a message whose contextId is not that of its task fails",
     mend: "compare the contextId of a message with that of the task that it names",
-    run: async (probe) => {
-      const { client, task, signal } = probe;
-      if (task === undefined) return noTask;
+    run: ofBegunTask(async (task, probe) => {
+      const { client, signal } = probe;
       const mixed = request(probe);
       if (mixed.message !== undefined) Object.assign(mixed.message, { taskId: task.id, contextId: unknownId() });
       const error = await callError(client.sendMessage(create(SendMessageRequestSchema, mixed), { signal }));
       return error === undefined ? { fault: "the message is accepted" } : undefined;
-    },
+    }),
   },
   {
     name: "push",

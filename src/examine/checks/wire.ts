@@ -7,7 +7,16 @@ import { A2A_DOMAIN } from "../../core/error.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { parsedJson } from "../../wire/parsed-json.js";
 import { EMPTY_VERSION, VERSION_PARAMETER } from "../../wire/service-params.js";
-import { type Check, excerpt, type Finding, noTask, type Probe, request, unknownId, unknownTask } from "../check.js";
+import {
+  type Check,
+  excerpt,
+  type Finding,
+  ofBegunTask,
+  type Probe,
+  request,
+  unknownId,
+  unknownTask,
+} from "../check.js";
 import { type Change, type Exchange, withoutHeaders } from "../wire.js";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -248,11 +257,10 @@ const jsonChecks: readonly Check[] = [
     section: "5.5",
     requirement: "members have names in camelCase, states their names in the proto, and times are in UTC",
     mend: "write answers as ProtoJSON does: contextId, TASK_STATE_COMPLETED, 2026-01-31T12:00:00.000Z",
-    run: async ({ client, task, wire, signal }) => {
-      if (task === undefined) return noTask;
+    run: ofBegunTask(async (task, { client, wire, signal }) => {
       const exchange = await wire.exchange(() => client.getTask({ id: task.id }, { signal }));
       return wrongForm(parsedJson(exchange.body));
-    },
+    }),
   },
 ];
 

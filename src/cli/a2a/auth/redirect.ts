@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { orAborted } from "../../../core/async.js";
@@ -35,10 +36,8 @@ export class Redirect {
   /** @param uri without a port for any @throws Failure for a port that is in use */
   static async open(uri: URL): Promise<Redirect> {
     const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 32 * 1024 });
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(Number(uri.port), withoutBrackets(uri.hostname), resolve);
-    }).catch(usageOf("--redirect-uri: "));
+    server.listen(Number(uri.port), withoutBrackets(uri.hostname));
+    await once(server, "listening").catch(usageOf("--redirect-uri: "));
     return new Redirect(server, uri);
   }
 

@@ -92,7 +92,8 @@ export class Terminal {
       reader.on("SIGINT", () => {
         if (reader.line === "") return typed("interrupted");
         stdout.write("^C\n");
-        clearLine(reader);
+        reader.write(null, { ctrl: true, name: "e" });
+        reader.write(null, { ctrl: true, name: "u" });
       });
       reader.on("close", ended);
       stdout.write(PASTES_ON);
@@ -145,11 +146,6 @@ export class Terminal {
       stdin.setRawMode?.(false);
     };
   }
-}
-
-function clearLine(reader: Interface): void {
-  reader.write(null, { ctrl: true, name: "e" });
-  reader.write(null, { ctrl: true, name: "u" });
 }
 
 /** Returns the input of a line editor, which sets the modes of the terminal. Its keys are emitted by the caller. */

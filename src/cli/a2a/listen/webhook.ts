@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Logger } from "../../../core/log.js";
 import { ownHeaders } from "../../../push-receiver/arrival.js";
@@ -47,7 +48,9 @@ export async function openWebhook(options: WebhookOptions): Promise<Webhook> {
     answer(request, response).catch(() => response.destroy());
   });
   server.maxConnections = MAX_CONNECTIONS;
-  await listening(server, host, port);
+  server.listen(port, host);
+  await once(server, "listening");
+  server.on("error", () => {});
   const { port: bound } = server.address() as AddressInfo;
   const name = host.includes(":") ? `[${host}]` : host;
   const url = options.url ?? `http://${name}:${bound}${path}`;
@@ -68,19 +71,9 @@ export async function openWebhook(options: WebhookOptions): Promise<Webhook> {
   };
 }
 
-function listening(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject).on("error", () => {});
-      resolve();
-    });
-  });
-}
-
-function end(response: ServerResponse, status: number, text = ""): void {
+function end(response: ServerResponse, status: number): void {
   response.statusCode = status;
-  response.end(text);
+  response.end();
 }
 
 /** Reads a body; undefined if it is too large. */
