@@ -81,10 +81,31 @@ const text = last((value) => {
   return value;
 });
 
-const optionalText = { read: text, otherwise: undefined };
-const switched = { read: last(boolean), otherwise: false };
-const credential = { read: last(secret), otherwise: undefined, isSecret: true };
-const credentialNote = "visible in the process list and shell history, unlike the variable";
+type Row<T> = Omit<Setting<T>, "flag">;
+type More<T> = Partial<Pick<Row<T>, "short" | "aliases" | "shown" | "isFlagOnly">>;
+
+const optional = (placeholder: string, help: string, more?: More<string | undefined>): Row<string | undefined> => ({
+  placeholder,
+  read: text,
+  otherwise: undefined,
+  help,
+  ...more,
+});
+
+const credential = (placeholder: string, help: string): Row<string | undefined> => ({
+  placeholder,
+  read: last(secret),
+  otherwise: undefined,
+  help: `${help}; visible in the process list and shell history, unlike the variable`,
+  isSecret: true,
+});
+
+const switched = (help: string, more?: More<boolean>): Row<boolean> => ({
+  read: last(boolean),
+  otherwise: false,
+  help,
+  ...more,
+});
 
 const versions: readonly string[] = [PROTOCOL_VERSION, ...olderVersions.map(({ name }) => name)];
 
@@ -97,19 +118,13 @@ const version = last((value) => {
 });
 
 /** All settings without their flags, in the order of the help. */
-const rows: { readonly [N in SettingName]: Omit<Setting<Values[N]>, "flag"> } = {
-  agentCard: {
+const rows: { readonly [N in SettingName]: Row<Values[N]> } = {
+  agentCard: optional("<ref>", "the agent: a name of the address book, a host, the URL of its card, or a file", {
     short: "-a",
-    placeholder: "<ref>",
-    ...optionalText,
-    help: "the agent: a name of the address book, a host, the URL of its card, or a file",
-  },
-  endpoint: {
+  }),
+  endpoint: optional("<url>", "URL of an interface, called without reading a card; needs one --transport", {
     short: "-e",
-    placeholder: "<url>",
-    ...optionalText,
-    help: "URL of an interface, called without reading a card; needs one --transport",
-  },
+  }),
   transport: {
     placeholder: "<binding>",
     separator: ",",
@@ -119,12 +134,9 @@ const rows: { readonly [N in SettingName]: Omit<Setting<Values[N]>, "flag"> } = 
     shown: "order of the card",
     help: "preferred transport: jsonrpc, rest, grpc or connect; several in order of preference",
   },
-  tenant: {
-    placeholder: "<id>",
-    ...optionalText,
+  tenant: optional("<id>", "only interfaces of this tenant; with --endpoint the tenant to name", {
     shown: "that of the interface",
-    help: "only interfaces of this tenant; with --endpoint the tenant to name",
-  },
+  }),
   a2aVersion: {
     placeholder: "<version>",
     read: version,
@@ -141,19 +153,11 @@ const rows: { readonly [N in SettingName]: Omit<Setting<Values[N]>, "flag"> } = 
     otherwise: "text",
     help: "text, json (one document) or jsonl (an object in each line)",
   },
-  stream: {
-    ...switched,
-    isFlagOnly: true,
-    help: "print events as they come; with json, one in each line",
-  },
-  async: {
-    aliases: ["--return-immediately", "--no-wait"],
-    ...switched,
-    help: "do not wait: print the ids of the task at once",
-  },
+  stream: switched("print events as they come; with json, one in each line", { isFlagOnly: true }),
+  async: switched("do not wait: print the ids of the task at once", { aliases: ["--return-immediately", "--no-wait"] }),
   wait: {
     aliases: ["--watch"],
-    ...switched,
+    read: last(boolean),
     otherwise: undefined,
     shown: "on for send, off for task get",
     help: "wait until the task is finished or needs an answer",
@@ -173,16 +177,8 @@ const rows: { readonly [N in SettingName]: Omit<Setting<Values[N]>, "flag"> } = 
     show: shownDuration,
     help: "limit of a wait, or of the silence of a stream; 0 for none",
   },
-  taskId: {
-    placeholder: "<id>",
-    ...optionalText,
-    help: "send: continue this task",
-  },
-  contextId: {
-    placeholder: "<id>",
-    ...optionalText,
-    help: "send: begin a task in this context; task list: only its tasks",
-  },
+  taskId: optional("<id>", "send: continue this task"),
+  contextId: optional("<id>", "send: begin a task in this context; task list: only its tasks"),
   metadata: {
     placeholder: "<json>",
     separator: "",
@@ -198,54 +194,19 @@ const rows: { readonly [N in SettingName]: Omit<Setting<Values[N]>, "flag"> } = 
     isSecret: true,
     help: "service parameter: an HTTP header or gRPC metadata; may be repeated",
   },
-  bearer: {
-    placeholder: "<token>",
-    ...credential,
-    help: `bearer token; ${credentialNote}`,
-  },
-  apiKey: {
-    placeholder: "<key>",
-    ...credential,
-    help: `API key, sent where the card says; ${credentialNote}`,
-  },
-  auth: {
-    placeholder: "<scheme credentials>",
-    ...credential,
-    help: `value of the Authorization header; ${credentialNote}`,
-  },
-  cert: {
-    placeholder: "<file>",
-    ...optionalText,
-    help: "certificate of the client in PEM, for agents that require mutual TLS",
-  },
-  certKey: {
-    placeholder: "<file>",
-    ...optionalText,
-    help: "private key of --cert in PEM",
-  },
-  ca: {
-    placeholder: "<file>",
-    ...optionalText,
-    shown: "those of Node.js",
-    help: "certificate authorities to trust, in PEM",
-  },
-  insecure: { ...switched, help: "do not verify certificates (dangerous)" },
-  config: {
-    placeholder: "<file>",
-    ...optionalText,
+  bearer: credential("<token>", "bearer token"),
+  apiKey: credential("<key>", "API key, sent where the card says"),
+  auth: credential("<scheme credentials>", "value of the Authorization header"),
+  cert: optional("<file>", "certificate of the client in PEM, for agents that require mutual TLS"),
+  certKey: optional("<file>", "private key of --cert in PEM"),
+  ca: optional("<file>", "certificate authorities to trust, in PEM", { shown: "those of Node.js" }),
+  insecure: switched("do not verify certificates (dangerous)"),
+  config: optional("<file>", "file of settings to read instead of the nearest .env", {
     shown: "the nearest .env",
     isFlagOnly: true,
-    help: "file of settings to read instead of the nearest .env",
-  },
-  verbose: {
-    short: "-v",
-    ...switched,
-    help: "text: also show history, metadata and the message that is sent",
-  },
-  debug: {
-    ...switched,
-    help: "print requests and answers on stderr, without credentials",
-  },
+  }),
+  verbose: switched("text: also show history, metadata and the message that is sent", { short: "-v" }),
+  debug: switched("print requests and answers on stderr, without credentials"),
 };
 
 /** All settings, in the order of the help. */
