@@ -1,9 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import type { AuditLog, AuditRecord } from "../audit/audit.js";
 import { auditEvents } from "../audit/events.js";
-import { attempt } from "../core/attempt.js";
 import type { Logger } from "../core/log.js";
-import { membersOf } from "../core/members.js";
+import { attempt, membersOf } from "../core/members.js";
 import { usageErrorOf } from "./command-error.js";
 
 /** Minimum time between log lines about records that cannot be written, in milliseconds. */

@@ -11,8 +11,7 @@ import { FetchTextError, fetchText, jkuFault } from "../card/signing/key-sets.js
 import { signaturesFor } from "../card/signing/sign.js";
 import { CardKeyError, readKeySet, readPublicKey } from "../card/signing/trusted-keys.js";
 import { type CardTrust, type SignatureResult, verifyCard } from "../card/signing/verify.js";
-import { attempt } from "../core/attempt.js";
-import { messageIn } from "../core/members.js";
+import { attempt, messageIn } from "../core/members.js";
 import { parseUrl } from "../core/net.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 import { readKeyFile } from "./card-key-files.js";

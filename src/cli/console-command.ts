@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { basename, resolve } from "node:path";
 import { folderFault } from "../console/folder.js";
 import type { ConsoleAgent, ConsoleStart } from "../console/options.js";
-import { attempt } from "../core/attempt.js";
+import { attempt } from "../core/members.js";
 import { isLoopback, parseUrl, withoutSecrets } from "../core/net.js";
 import { given } from "../core/options.js";
 import { openOwnConsole } from "../server/own-console.js";

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
-import { attempt } from "../core/attempt.js";
-import { defined } from "../core/members.js";
+import { attempt, defined } from "../core/members.js";
 import { given } from "../core/options.js";
 import type { PushEventKind, PushOptions, PushSigningOptions, TargetTls } from "../push/options.js";
 import { readKeyFile } from "./card-key-files.js";

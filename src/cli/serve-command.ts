@@ -1,9 +1,9 @@
 import { accessSync, constants } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import type { AdminOptions } from "../admin/options.js";
-import { attempt } from "../core/attempt.js";
 import { defaultLimits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import { attempt } from "../core/members.js";
 import { withoutSecrets } from "../core/net.js";
 import { given as optionsGiven } from "../core/options.js";
 import { openServer, type Server } from "../server/create-server.js";

@@ -24,3 +24,12 @@ export function defined<T>(value: T | undefined): T {
   if (value === undefined) throw new TypeError("a value is missing");
   return value;
 }
+
+/** Returns the result of work; if it throws, that of `failed`: undefined without one. */
+export function attempt<T, F = undefined>(work: () => T, failed?: (error: unknown) => F): T | F {
+  try {
+    return work();
+  } catch (error) {
+    return failed?.(error) as F;
+  }
+}

@@ -8,9 +8,9 @@ import {
   ListOwnersResponseSchema,
   OwnerUsageSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
-import { attempt } from "../../core/attempt.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
+import { attempt } from "../../core/members.js";
 import type { TaskHead } from "../../store/task-store.js";
 import { decodeEntry, millisOf, timestampOf } from "../../task/entry.js";
 import { isTerminal } from "../../task/state.js";

@@ -12,10 +12,10 @@ import {
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { Semaphore } from "../../core/async.js";
-import { attempt } from "../../core/attempt.js";
 import type { Call } from "../../core/call.js";
 import { taskNotFound } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
+import { attempt } from "../../core/members.js";
 import type { OutgoingBudget } from "../../service/outgoing-budget.js";
 import type { TaskStore } from "../../store/task-store.js";
 import { decodeEntry } from "../../task/entry.js";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { attempt } from "../../core/attempt.js";
 import { A2AError } from "../../core/error.js";
+import { attempt } from "../../core/members.js";
 import type { Io } from "../io.js";
 import { type Agent, connectAgent } from "./agent.js";
 import { Failure, usageOf } from "./errors.js";

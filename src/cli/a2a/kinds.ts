@@ -1,7 +1,6 @@
 import type { Binding } from "../../client/discovery/interfaces.js";
+import { attempt } from "../../core/members.js";
 import { isTransportHeader, parseUrl } from "../../core/net.js";
-import { isJsonObject } from "../../wire/json-struct.js";
-import { parsedJson } from "../../wire/parsed-json.js";
 
 /** Shortest poll interval, in milliseconds. */
 const MIN_INTERVAL_MS = 10;
@@ -73,9 +72,10 @@ export function binding(text: string): Binding {
 }
 
 export function jsonObject(text: string): Record<string, never> {
-  const value = parsedJson(text);
+  // Every start loads this file, so it imports none that read JSON.
+  const value: unknown = attempt(() => JSON.parse(text));
   if (value === undefined) throw new Error("is not JSON");
-  if (!isJsonObject(value)) throw new Error("is not a JSON object");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("is not a JSON object");
   return value as Record<string, never>;
 }
 

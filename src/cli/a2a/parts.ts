@@ -8,8 +8,8 @@ import {
   type SendMessageRequest,
   SendMessageRequestSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { attempt } from "../../core/attempt.js";
 import { newId } from "../../core/ids.js";
+import { attempt } from "../../core/members.js";
 import type { PartInput } from "../../task/message-input.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { parsedJson } from "../../wire/parsed-json.js";

@@ -5,7 +5,7 @@ import {
   TaskPushNotificationConfigSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AClient } from "../../client/client.js";
-import { attempt } from "../../core/attempt.js";
+import { attempt } from "../../core/members.js";
 import { given } from "../../core/options.js";
 import { checkCapability } from "./capability.js";
 import { type Context, ownOption, type Run } from "./context.js";

@@ -1,5 +1,5 @@
 import { type Command, type CommanderError, Option } from "commander";
-import { attempt } from "../../core/attempt.js";
+import { attempt } from "../../core/members.js";
 import type { Io } from "../io.js";
 import type { CommandRow } from "./commands/row.js";
 import { commandRows, groups } from "./commands.js";

@@ -1,6 +1,6 @@
 import { readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { attempt } from "../../core/attempt.js";
+import { attempt } from "../../core/members.js";
 import { parseUrl } from "../../core/net.js";
 import type { Io } from "../io.js";
 import { withoutName } from "./agents/names.js";

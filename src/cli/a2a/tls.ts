@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { ClientTls } from "../../client/platform.js";
-import { attempt } from "../../core/attempt.js";
+import { attempt } from "../../core/members.js";
 import { usage, usageOf } from "./errors.js";
 import type { Scope } from "./scope.js";
 

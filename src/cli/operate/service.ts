@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
 import { AdminService } from "../../../gen/parley/admin/v1/admin_pb.js";
-import { attempt } from "../../core/attempt.js";
+import { attempt } from "../../core/members.js";
 import { parseUrl } from "../../core/net.js";
 import { UsageError, usageErrorOf } from "../command-error.js";
 import type { Io } from "../io.js";

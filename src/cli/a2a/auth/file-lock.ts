@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { pause } from "../../../core/async.js";
-import { attempt } from "../../../core/attempt.js";
+import { attempt } from "../../../core/members.js";
 
 /** Age of a lock after which its holder is taken to have crashed, in milliseconds. Work under a lock takes less. */
 const STALE_MS = 120_000;

@@ -1,7 +1,7 @@
 import { runInNewContext } from "node:vm";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { attempt } from "../../../core/attempt.js";
 import { violationText } from "../../../core/error.js";
+import { attempt } from "../../../core/members.js";
 import { isJsonObject } from "../../../wire/json-struct.js";
 import { parsedJson } from "../../../wire/parsed-json.js";
 import { singleLine } from "../text.js";

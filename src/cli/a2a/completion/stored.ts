@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { attempt } from "../../../core/attempt.js";
+import { attempt } from "../../../core/members.js";
 
 /**
  * Returns the script that the build has made for a shell, since reading all commands takes a quarter of a second. Undefined

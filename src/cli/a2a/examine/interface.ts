@@ -2,7 +2,7 @@ import type { AgentInterface } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { FoundCard } from "../../../client/discovery/discovery.js";
 import type { Candidate } from "../../../client/discovery/interfaces.js";
 import { defaultClientLimits } from "../../../client/limits.js";
-import { attempt } from "../../../core/attempt.js";
+import { attempt } from "../../../core/members.js";
 import { withoutSecrets } from "../../../core/net.js";
 import { given } from "../../../core/options.js";
 import type { Finding, Line, Probe } from "../../../examine/check.js";

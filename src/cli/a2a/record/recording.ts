@@ -1,6 +1,5 @@
 import { appendFileSync, chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { attempt } from "../../../core/attempt.js";
-import { messageIn } from "../../../core/members.js";
+import { attempt, messageIn } from "../../../core/members.js";
 import { withoutSecrets } from "../../../core/net.js";
 import {
   type Clean,
