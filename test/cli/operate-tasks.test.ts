@@ -224,6 +224,10 @@ describe("parley tasks cancel, fail and delete", () => {
     expect(await tasks(["delete", first])).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
     const no = await tasks(["delete", first], { columns: 80, input: "n\n" });
     expect(no).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(`delete task ${first}?`) });
+    for (const input of ["\u0003", ""]) {
+      const left = await tasks(["delete", first], { columns: 80, input });
+      expect(left).toMatchObject({ code: 130, stdout: "", stderr: expect.stringMatching(/\nnothing was done$/) });
+    }
     expect(await tasks(["delete", first], { columns: 80, input: "y\n" })).toMatchObject({
       code: 0,
       stdout: `${first}  deleted\n`,

@@ -23,7 +23,7 @@ export function remark({ stderr }: Io, text: string): void {
 
 /**
  * Asks on a terminal before something is lost.
- * @throws CommandError if the operator declines, or without a terminal to ask at
+ * @throws CommandError if the operator declines or presses Ctrl-C or Ctrl-D, or without a terminal to ask at
  */
 export async function confirm(io: Io, what: string, { yes }: { readonly yes: boolean }): Promise<void> {
   if (yes) return;
@@ -31,8 +31,16 @@ export async function confirm(io: Io, what: string, { yes }: { readonly yes: boo
     throw new UsageError(`${what}: this cannot be undone, so it needs --yes without a terminal`);
   }
   const lines = createInterface({ input: io.stdin, output: io.stderr });
+  const stop = new AbortController();
+  // Ctrl-C closes too. An interface that closes leaves its question without an answer.
+  lines.once("close", () => stop.abort());
+  const unanswered = (): never => {
+    io.stderr.write("\n");
+    throw new CommandError("interrupted", "nothing was done");
+  };
   try {
-    const answer = await lines.question(`${what}? This cannot be undone. [y/N] `);
+    const question = `${what}? This cannot be undone. [y/N] `;
+    const answer = await lines.question(question, { signal: stop.signal }).catch(unanswered);
     if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError("failed", "nothing was done");
   } finally {
     lines.close();
