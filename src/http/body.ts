@@ -1,9 +1,11 @@
 import { isUtf8 } from "node:buffer";
+import type { DescMessage } from "@bufbuild/protobuf";
 import { ignore } from "../core/async.js";
-import { A2AError, toA2AError } from "../core/error.js";
+import { A2AError, invalid, toA2AError } from "../core/error.js";
 import { runInOwnTurn, yieldToEventLoop } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
-import { UNCHECKED_JSON_LEVELS } from "../core/nesting.js";
+import { MESSAGE_LEVELS, UNCHECKED_JSON_LEVELS } from "../core/nesting.js";
+import { TooDeep } from "../wire/binary-input.js";
 import { excessOfJson } from "../wire/count-values.js";
 import type { Arrivals, BufferBudget, PendingUpload } from "./arrivals.js";
 import type { BodySize, HttpRequest } from "./request.js";
@@ -226,6 +228,15 @@ function tooSlow(): A2AError {
 
 function tooDeep(): A2AError {
   return new A2AError("INVALID_PARAMS", `The request is nested more than ${UNCHECKED_JSON_LEVELS} levels deep.`);
+}
+
+/** The error for bytes that are not a message of the type. @param cause the error of its reader */
+export function notTheMessage({ typeName }: DescMessage, cause: unknown): A2AError {
+  const description =
+    cause instanceof TooDeep
+      ? `the request is nested more than ${MESSAGE_LEVELS} messages deep`
+      : `the request's bytes are not a ${typeName} message`;
+  return invalid([{ field: "", description }]);
 }
 
 /** The error of a request beyond `requestValues.max`. */

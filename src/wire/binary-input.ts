@@ -11,6 +11,11 @@ const MIN_TAG = 1 << TYPE_BITS;
 /** Bytes of a varint whose value is a safe integer. */
 const SAFE_BYTES = 7;
 
+/** Thrown for a message that is nested too deep. */
+export class TooDeep extends Error {
+  override name = "TooDeep";
+}
+
 /**
  * The bytes of a message while they are read. What occurs in most messages is read here, and everything else by
  * `BinaryReader` of protobuf-es. Both accept the same bytes, including those that no writer makes.
@@ -29,9 +34,9 @@ export class BinaryInput {
     this.#levels = levels;
   }
 
-  /** Begins a message of the message that is read. @throws if it is nested too deep */
+  /** Begins a message of the message that is read. @throws TooDeep */
   enter(): void {
-    if (++this.#depth > this.#levels) throw new Error(`the message has more than ${this.#levels} levels`);
+    if (++this.#depth > this.#levels) throw new TooDeep(`the message has more than ${this.#levels} levels`);
   }
 
   leave(): void {

@@ -1,11 +1,11 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol";
-import { type A2AError, invalid } from "../../core/error.js";
+import { invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { defined } from "../../core/members.js";
 import type { Arrivals, BufferBudget } from "../../http/arrivals.js";
-import { bodyTooLarge, jsonBodyOf, requestValues, tooManyValues } from "../../http/body.js";
+import { bodyTooLarge, jsonBodyOf, notTheMessage, requestValues, tooManyValues } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { binaryReader } from "../../wire/binary-reader.js";
 import { exceedsBinary } from "../../wire/count-values.js";
@@ -29,16 +29,11 @@ export function binaryCheck(desc: DescMessage): CheckBytes {
     try {
       exceeds = exceedsBinary(desc, message, requestValues.max);
       if (!exceeds) read(message);
-    } catch {
-      throw notTheMessage(desc);
+    } catch (error) {
+      throw notTheMessage(desc, error);
     }
     if (exceeds) throw tooManyValues();
   };
-}
-
-/** The error for bytes that are not a message of the type. */
-export function notTheMessage({ typeName }: DescMessage): A2AError {
-  return invalid([{ field: "", description: `the request's bytes are not a ${typeName} message` }]);
 }
 
 /**

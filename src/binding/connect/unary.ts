@@ -8,7 +8,7 @@ import type { A2AError } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
 import { parseUrl } from "../../core/net.js";
-import { LONG_BYTES, requestValues, tooManyValues } from "../../http/body.js";
+import { LONG_BYTES, notTheMessage, requestValues, tooManyValues } from "../../http/body.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { type HttpRequest, headerCallOf } from "../../http/request.js";
 import { type HttpResponse, type Rejection, rejectionOf } from "../../http/response.js";
@@ -27,7 +27,7 @@ import { failureOf } from "../failure.js";
 import { isLegalValue } from "./call.js";
 import { jsonOptions } from "./definition.js";
 import { connectErrorOf } from "./error.js";
-import { notTheMessage, plainJson } from "./incoming.js";
+import { plainJson } from "./incoming.js";
 
 const PROTO_TYPE = "application/proto";
 
@@ -166,8 +166,8 @@ function binaryCodec({ input, output }: DescMethod): Codec {
       const fitting = <T>(read: () => T): T => {
         try {
           return read();
-        } catch {
-          throw notTheMessage(input);
+        } catch (error) {
+          throw notTheMessage(input, error);
         }
       };
       if (fitting(() => exceedsBinary(input, bytes, requestValues.max))) throw tooManyValues();

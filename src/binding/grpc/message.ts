@@ -1,8 +1,8 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
-import { A2AError, invalid } from "../../core/error.js";
+import { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
-import { requestValues, tooManyValues } from "../../http/body.js";
+import { notTheMessage, requestValues, tooManyValues } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { binaryReader } from "../../wire/binary-reader.js";
 import { exceedsBinary } from "../../wire/count-values.js";
@@ -20,7 +20,7 @@ export function requestReader(desc: DescMessage): (bytes: Uint8Array) => Message
       return meant(read(bytes));
     } catch (error) {
       if (error instanceof A2AError) throw error;
-      throw invalid([{ field: "", description: `the request's bytes are not a ${desc.typeName} message` }]);
+      throw notTheMessage(desc, error);
     }
   };
 }
