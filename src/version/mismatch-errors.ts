@@ -42,7 +42,8 @@ function isNative(name: string, { native }: Versions): boolean {
  */
 export function serviceSwitchedOff(path: string, versions: Versions): A2AError | undefined {
   const { native, off, text } = versions;
-  const [, name] = path.split("/", 2);
+  // Some requests have a path without a slash, such as "*".
+  const [, name = ""] = path.split("/", 2);
   const isOff = off.some(({ grpc, connect }) => [grpc, connect].some((service) => service?.typeName === name));
   if (!isOff) return undefined;
   const why =

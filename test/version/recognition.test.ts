@@ -1,6 +1,8 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../../src/core/log.js";
 import type { A2AOptions } from "../../src/server/options.js";
+import { serviceSwitchedOff } from "../../src/version/mismatch-errors.js";
+import { servedVersions } from "../../src/version/versions.js";
 import { agent, Served, said, said1 } from "./served.js";
 
 const opened: Served[] = [];
@@ -96,6 +98,12 @@ describe("a call over JSON-RPC", () => {
     expect((await second.rpc("agent/getAuthenticatedExtendedCard")).json.error.message).toContain(
       "GetExtendedAgentCard",
     );
+  });
+
+  it("of a path without a service is not of a version that is switched off", () => {
+    const versions = servedVersions.only(["1.0"]);
+    expect(serviceSwitchedOff("/a2a.v1.A2AService/SendMessage", versions)?.reason).toBe("METHOD_NOT_FOUND");
+    for (const path of ["*", "", "/", "SendMessage"]) expect(serviceSwitchedOff(path, versions)).toBeUndefined();
   });
 
   it("is refused as a batch where one of its members is of a version without batches, and then none is run", async () => {
