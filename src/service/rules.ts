@@ -1,5 +1,5 @@
 import type { Message as AnyMessage, DescMessage, JsonValue, MessageShape } from "@bufbuild/protobuf";
-import type { Value } from "@bufbuild/protobuf/wkt";
+import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import {
   AuthenticationInfoSchema,
   CancelTaskRequestSchema,
@@ -85,6 +85,10 @@ function sendRules({ maxParts }: Limits): [string, Rule][] {
   ];
 }
 
+/** The range of `google.protobuf.Timestamp`, in seconds since the epoch. */
+const FIRST_SECOND = BigInt(Date.parse("0001-01-01T00:00:00Z") / 1_000);
+const LAST_SECOND = BigInt(Date.parse("9999-12-31T23:59:59Z") / 1_000);
+
 function taskRules(): [string, Rule][] {
   return [
     rule(GetTaskRequestSchema, (request, report) => {
@@ -99,6 +103,7 @@ function taskRules(): [string, Rule][] {
       id("contextId", request.contextId, report);
       notNegative("historyLength", request.historyLength, report);
       if (TaskState[request.status] === undefined) report("status", "is not a known task state");
+      time("statusTimestampAfter", request.statusTimestampAfter, report);
       pageSize(request.pageSize, report);
     }),
   ];
@@ -202,6 +207,14 @@ function notNegative(field: string, value: number | undefined, report: Report): 
  */
 function role(value: Role, report: Report): void {
   if (value !== Role.USER && value !== Role.UNSPECIFIED) report("role", "must be ROLE_USER in a message to an agent");
+}
+
+/** Binary requests can carry times that the type excludes, and that a database may not be able to compare. */
+function time(field: string, value: Timestamp | undefined, report: Report): void {
+  if (value === undefined) return;
+  const { seconds, nanos } = value;
+  const isTime = seconds >= FIRST_SECOND && seconds <= LAST_SECOND && nanos >= 0 && nanos < 1_000_000_000;
+  if (!isTime) report(field, "is not a time from year 1 to 9999");
 }
 
 function pageSize(value: number | undefined, report: Report): void {

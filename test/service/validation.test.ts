@@ -1,4 +1,5 @@
-import { create } from "@bufbuild/protobuf";
+import { create, fromJson } from "@bufbuild/protobuf";
+import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import {
   A2AService,
@@ -78,6 +79,21 @@ describe("the validator", () => {
     }
     expect(fields(ListTasksRequestSchema, create(ListTasksRequestSchema, { pageSize: 100 }))).toEqual([]);
     expect(fields(ListTasksRequestSchema, create(ListTasksRequestSchema))).toEqual([]);
+  });
+
+  it("takes every time that JSON can express, and no other", () => {
+    const violations = (seconds: bigint, nanos: number): string[] =>
+      fields(ListTasksRequestSchema, create(ListTasksRequestSchema, { statusTimestampAfter: { seconds, nanos } }));
+    for (const time of ["0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"]) {
+      const { seconds, nanos } = fromJson(TimestampSchema, time);
+      expect(violations(seconds, nanos)).toEqual([]);
+    }
+    const refused = ["statusTimestampAfter is not a time from year 1 to 9999"];
+    expect(violations(-62_135_596_801n, 0)).toEqual(refused);
+    expect(violations(253_402_300_800n, 0)).toEqual(refused);
+    expect(violations(9_223_372_036_854_775_807n, 0)).toEqual(refused);
+    expect(violations(0n, -1)).toEqual(refused);
+    expect(violations(0n, 1_000_000_000)).toEqual(refused);
   });
 
   it("asks for what a push configuration needs (SRV-PCFG-07)", () => {
