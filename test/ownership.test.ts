@@ -44,6 +44,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/task/fold.ts TaskFold.position": "itself, and the reader of snapshots in the same file",
   "src/task/fold.ts TaskFold.changes": "itself, and the reader of snapshots in the same file",
   "src/task/fold.ts TaskFold.generation": "itself, and the reader of snapshots in the same file",
+  "src/task/fold.ts TaskFold.earlierGenerations": "itself, and the reader of snapshots in the same file",
   "src/task/fold.ts TaskFold.generationPosition": "itself, and the reader of snapshots in the same file",
   "src/task/fold.ts TaskFold.statusPosition": "itself, and the reader of snapshots in the same file",
   "src/task/fold.ts TaskFold.steps": "itself, and the reader of snapshots in the same file",

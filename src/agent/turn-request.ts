@@ -25,8 +25,8 @@ export interface TurnRequest {
   readonly requestId?: string | undefined;
   /** Number of delegations that led to this message. */
   readonly delegationDepth?: number;
-  /** Messages of the previous task that this one continues under the same client-chosen name, oldest first. */
-  readonly earlier?: readonly Message[] | undefined;
+  /** The previous task that this one continues under the same client-chosen name: its messages, oldest first. */
+  readonly earlier?: { readonly messages: readonly Message[]; readonly generation: number } | undefined;
   /** The bearer token of the message, if agents may pass it on. Kept in memory only. */
   readonly bearer?: CallerToken | undefined;
 }

@@ -224,7 +224,7 @@ class AgentTurn implements Turn {
 
   get history(): readonly ReadableMessage[] {
     const { messageId } = this[requestKey].message;
-    const history = this.task?.history ?? this[requestKey].earlier?.map((each) => copyMessage(each)) ?? [];
+    const history = this.task?.history ?? this[requestKey].earlier?.messages.map((each) => copyMessage(each)) ?? [];
     return history.filter((earlier) => earlier.messageId !== messageId);
   }
 

@@ -163,9 +163,8 @@ export class OperatorSends<T> {
     const { parts } = this.#own;
     const { taskId, tenant, owner } = head;
     const wanted = opened.version === "" ? parts.wanted : parts.wantedWithTask;
-    // The generation never exceeds the position.
-    const after = Math.max(0, generation - 1);
-    for await (const page of parts.pushes.readEntries({ taskId, tenant, owner, after, last: head.position })) {
+    // The whole log: the generations of a task that continues another one do not tell their positions.
+    for await (const page of parts.pushes.readEntries({ taskId, tenant, owner, after: 0, last: head.position })) {
       for (const entry of page) {
         if (entry.generation > generation) throw unknownGeneration("is not one of an event of this task");
         if (entry.generation < generation || entry.event.case === undefined || !countsAsGeneration(entry.event))

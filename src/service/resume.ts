@@ -2,7 +2,6 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call, NumberInField } from "../core/call.js";
 import { invalid } from "../core/error.js";
-import type { LogPosition } from "../engine/read/log-reader.js";
 import { eventResponse } from "../task/entry.js";
 import { carry, generationOf, mark, weightOf } from "../wire/marks.js";
 import { sharedCopy } from "../wire/serialization-cache.js";
@@ -28,11 +27,6 @@ export function resumeAfter(call: Call): ResumePoint | undefined {
 export function checkRange({ after, field }: ResumePoint, generation: number): void {
   if (after < 1 || after > generation)
     throw invalid([{ field, description: `${after} is not from 1 to ${generation}` }]);
-}
-
-/** Returns where reading continues. A generation never exceeds its position, so no event is missed. */
-export function positionAfter({ after }: ResumePoint): LogPosition {
-  return { position: after, generation: after };
 }
 
 /** A read that waits until the task has passed a generation, at most `waitMs` milliseconds. */

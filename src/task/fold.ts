@@ -14,6 +14,8 @@ import { Talk } from "./talk.js";
 export class TaskFold extends EventFold {
   position = 0;
   generation = 0;
+  /** Generations of the tasks that this one continues under the same name; its own follow them. */
+  earlierGenerations = 0;
   /** Position of the last entry that counts as a generation. */
   generationPosition = 0;
   /** Position of the entry that set the current status. */
@@ -50,6 +52,7 @@ export class TaskFold extends EventFold {
     const outline = new TaskFold(create(TaskSchema, { id, contextId }));
     outline.position = this.position;
     outline.generation = this.generation;
+    outline.earlierGenerations = this.earlierGenerations;
     outline.generationPosition = this.generationPosition;
     outline.statusPosition = this.statusPosition;
     outline.messages = this.messages.slice();
@@ -106,6 +109,7 @@ export class TaskFold extends EventFold {
     switch (entry.event.case) {
       case "created":
         this.version = entry.version;
+        this.earlierGenerations = entry.generation - 1;
         this.initialMetadata = entry.turn?.metadata ?? {};
         this.messages.push(this.position);
         this.statusPosition = this.position;

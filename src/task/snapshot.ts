@@ -80,7 +80,10 @@ const writeSnapshot = binaryWriter(SnapshotSchema);
 const readSnapshot = binaryReader(SnapshotSchema, STORED_LEVELS);
 
 /** Numbers and texts of a fold, in every chunk. */
-type FoldPosition = Pick<TaskFold, "position" | "generation" | "generationPosition" | "statusPosition" | "version">;
+type FoldPosition = Pick<
+  TaskFold,
+  "position" | "generation" | "earlierGenerations" | "generationPosition" | "statusPosition" | "version"
+>;
 
 /** The fields of a fold besides its task. Lists are in the first chunk only. */
 interface FoldHead extends FoldPosition, Pick<TaskFold, "messages" | "changes" | "initialMetadata"> {
@@ -92,8 +95,10 @@ interface FoldHead extends FoldPosition, Pick<TaskFold, "messages" | "changes" |
 
 /** Returns the fold's fields besides its task. */
 function foldHeadOf(fold: TaskFold): FoldHead {
-  const { position, generation, generationPosition, statusPosition, version, changes, initialMetadata } = fold;
-  const place = { position, generation, generationPosition, statusPosition, version, changes, initialMetadata };
+  const { position, generation, earlierGenerations, generationPosition, statusPosition, version } = fold;
+  const { changes, initialMetadata } = fold;
+  const numbers = { position, generation, earlierGenerations, generationPosition, statusPosition };
+  const place = { ...numbers, version, changes, initialMetadata };
   const steps = fold.steps?.all().map((record) => create(StepRecordSchema, record)) ?? [];
   const stepBytes = fold.steps?.bytes ?? 0;
   return { ...place, messages: fold.messages.slice(), relays: relaysOf(fold), steps, stepBytes, talk: talkIn(fold) };
@@ -135,6 +140,7 @@ function pieceOf(place: FoldHead, task: Task): Uint8Array {
   const snapshot = create(SnapshotSchema);
   snapshot.position = place.position;
   snapshot.generation = place.generation;
+  snapshot.earlierGenerations = place.earlierGenerations;
   snapshot.generationPosition = place.generationPosition;
   snapshot.statusPosition = place.statusPosition;
   snapshot.messages = place.messages;
@@ -161,6 +167,7 @@ export class SnapshotReader {
     this.fold = new TaskFold(task);
     this.fold.position = position;
     this.fold.generation = generation;
+    this.fold.earlierGenerations = snapshot.earlierGenerations;
     this.fold.generationPosition = generationPositionOf(snapshot);
     this.fold.statusPosition = statusPosition;
     this.fold.messages = messages;

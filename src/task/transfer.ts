@@ -177,7 +177,10 @@ async function foldOf(entries: readonly LogEntry[]): Promise<TaskFold> {
 
 function faultOf({ event, generation }: LogEntry, { task, state, generation: before }: TaskFold): string | undefined {
   if (isTerminal(state)) return "comes after the end of the task";
-  if (generation !== before + (countsAsGeneration(event) ? 1 : 0)) return "has a wrong generation";
+  // The first generation of a task follows those of the task that it continues.
+  const isRight =
+    event.case === "created" ? generation > 0 : generation === before + (countsAsGeneration(event) ? 1 : 0);
+  if (!isRight) return "has a wrong generation";
   if ((event.case === "created" || event.case === "status") && !stateAfter(event)) return "has no state";
   if (event.case === "status" || event.case === "artifact") {
     if (event.value.taskId !== task.id || event.value.contextId !== task.contextId) return "is of another task";

@@ -117,7 +117,8 @@ function logOf(seed: number, taskId: string): LogEntry[] {
     const ended = { state: TaskState.COMPLETED, timestamp: timestampOf(9_000) };
     events.push({ case: "status", value: message(TaskStatusUpdateEventSchema, { ...place, status: ended }) });
   }
-  let generation = 0;
+  // Some tasks continue another one.
+  let generation = seed % 10 === 0 ? 6 : 0;
   return events.map((event, at) => {
     if (countsAsGeneration(event)) generation++;
     const turn = message(TurnContextSchema, { acceptedOutputModes: ["text/plain"], metadata: { a: 1 } });

@@ -85,6 +85,13 @@ describe("TaskFold", () => {
     );
   });
 
+  it("keeps the generations of the tasks that it continues in a snapshot and an outline", () => {
+    const entries = logOf(["a", "b"]).map((entry) => ({ ...entry, generation: entry.generation + 5 }));
+    const fold = foldAll(entries);
+    const folds = [fold, fold.outline(), decodeSnapshot(encodeSnapshot(fold))];
+    for (const { generation, earlierGenerations } of folds) expect([generation, earlierGenerations]).toEqual([8, 5]);
+  });
+
   it("knows its version, from entries and from a snapshot in pieces; of before it was kept it is none", () => {
     const entries = logOf(Array.from({ length: 20 }, () => "x".repeat(50)));
     for (const version of ["", "0.1"]) {

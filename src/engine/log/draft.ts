@@ -31,7 +31,7 @@ export function createdDraft(turn: TurnRequest, now: number, version?: string): 
   task.status = create(TaskStatusSchema);
   task.status.state = TaskState.SUBMITTED;
   task.status.timestamp = timestampOf(now);
-  task.history = turn.earlier === undefined ? [turn.message] : [...turn.earlier, turn.message];
+  task.history = turn.earlier === undefined ? [turn.message] : [...turn.earlier.messages, turn.message];
   const event = { case: "created", value: task } as const;
   const { traceParent } = turn;
   return { event, turn: contextOf(turn), time: now, traceParent, size: addedSize(event), version };

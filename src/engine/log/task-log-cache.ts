@@ -100,6 +100,7 @@ export class TaskLogCache {
   create(head: TaskHead, id: string = head.taskId): TaskLog {
     const fold = new TaskFold();
     fold.task.id = id;
+    fold.generation = head.generation;
     const log = new TaskLog({ store: this.#store, head, fold, snapshotAt: 0, hooks: this.#hooks });
     log.retain();
     this.#logs.set(head.taskId, log);

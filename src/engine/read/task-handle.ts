@@ -64,6 +64,14 @@ export class TaskHandle {
     return taskViewOf(this.#log, view);
   }
 
+  /**
+   * Returns where reading continues after a generation. A task's own generations never exceed their positions, so no
+   * event is missed. A generation of a task that this one continues leads to the beginning.
+   */
+  positionAfter(generation: number): LogPosition {
+    return { position: Math.max(0, generation - this.#log.fold.earlierGenerations), generation };
+  }
+
   /** The stored id of the task. It is unique, whichever names clients choose. */
   get taskId(): string {
     return this.#log.taskId;

@@ -31,7 +31,7 @@ import { Acceptance, isNotFound, SendsUnderWay } from "./acceptance.js";
 import { type SendCommand, type SendResult, scopeOf } from "./send-command.js";
 import { Creations, TaskCreation, type TaskCreationSource } from "./task-creation.js";
 
-/** A client-named task: its stored id, and the messages that it begins with. */
+/** A client-named task: its stored id, and what it continues. */
 type NamedTask = Pick<TurnRequest, "taskId" | "earlier">;
 
 /** Timeout of an agent's `accept`, in milliseconds. */
@@ -121,22 +121,22 @@ export class Sender {
     const before = previous === undefined ? undefined : await this.#contextOf(scopeOf(command), previous);
     this.#source.shutdown.checkOpen();
     const contextId = before?.contextId ?? message.contextId;
-    const sent = await this.#sendNew(command, { ...message, contextId }, { taskId, earlier: before?.messages });
+    const sent = await this.#sendNew(command, { ...message, contextId }, { taskId, earlier: before });
     if (sent.kind === "task") return sent.task;
     throw new TypeError("A task that is named is never answered directly.");
   }
 
-  /** Returns the context and the newest messages of a task and its predecessors. */
+  /** Returns the context and the newest messages of a task and its predecessors, and the generation that it reached. */
   async #contextOf(
     scope: Scope,
     taskId: string,
-  ): Promise<{ readonly contextId: string; readonly messages: Message[] }> {
+  ): Promise<{ readonly contextId: string; readonly messages: Message[]; readonly generation: number }> {
     const { tasks, limits } = this.#source;
-    const { task } = await tasks.get(scope, taskId, { artifacts: false });
+    const { task, generation } = await tasks.get(scope, taskId, { artifacts: false });
     const last = task.status?.message;
     const all = last === undefined ? task.history : [...task.history, last];
     const messages = newest(all, Math.min(EARLIER_BYTES, limits.maxTaskBytes / 4));
-    return { contextId: task.contextId, messages };
+    return { contextId: task.contextId, messages, generation };
   }
 
   #sendNew(command: SendCommand, message: Message, named?: NamedTask): Promise<SendResult> {

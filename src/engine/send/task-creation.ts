@@ -90,7 +90,7 @@ export class TaskCreation {
       state: TaskState.UNSPECIFIED,
       statusTime: time,
       position: 0,
-      generation: 0,
+      generation: turn.earlier?.generation ?? 0,
       lease: null,
     };
     const log = tasks.logs.create(head, turn.message.taskId);

@@ -6,7 +6,7 @@ import type { LogPosition } from "../../engine/read/log-reader.js";
 import type { TaskHandle, TaskView } from "../../engine/read/task-handle.js";
 import { isTerminal } from "../../task/state.js";
 import { weightOf } from "../../wire/marks.js";
-import { checkRange, eventWithGeneration, positionAfter, type ResumePoint, resumeAfter } from "../resume.js";
+import { checkRange, eventWithGeneration, type ResumePoint, resumeAfter } from "../resume.js";
 import { type OperationParts, type ServiceMethods, scopeOf, taskResponse } from "./operation.js";
 
 /** Follows a task that has not ended, from its current state or after a generation (specification 3.1.6). */
@@ -30,7 +30,7 @@ export function subscribeOperation({
       // owners.
       subscriptions.begin(call, handle.taskId);
       isCounted = true;
-      const { position, generation } = resume === undefined ? now : positionAfter(resume);
+      const { position, generation } = resume === undefined ? now : handle.positionAfter(resume.after);
       // This frame may be the last one that reaches a resuming client, so it must lead to the same position again.
       yield taskResponse(call, now.task, generation);
       followed = { handle, from: { position, generation } };

@@ -5,7 +5,7 @@ import { taskSubscriptions } from "../../../src/service/caller-shares.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { gate } from "../../engine/support.js";
 import { setConstants } from "../../support/constants.js";
-import { Spoken, say, v1 } from "./server.js";
+import { type Answer, Spoken, say, v1 } from "./server.js";
 
 /** One event in a word, and what it must not have left out with an error. */
 function tell(event: Record<string, unknown>): string {
@@ -97,6 +97,30 @@ describe("a stream of 0.1", () => {
       }
     },
   );
+
+  it("goes on with the whole next task behind an event of an ended one of its name", async () => {
+    const store = memoryStore();
+    const spoken = new Spoken(agent, { store });
+    const lives: Answer[] = [];
+    for (const text of ["first", "second", "first", "second", "first"]) {
+      lives.push(await spoken.call("tasks/sendSubscribe", say("mine", text), asksForIds));
+    }
+    const numbers = lives.map(({ ids }) => ids.map(Number));
+    const last = lives.at(-1)?.events.map(tell) ?? [];
+    expect(last).toEqual(firstTurn);
+    // Also in a process that has never seen the task.
+    for (const reader of [spoken, new Spoken(agent, { store })]) {
+      for (const id of numbers.slice(0, -1).flat()) {
+        for (const version of ["0.1", "1.0"]) {
+          const method = version === "1.0" ? "SubscribeToTask" : "tasks/resubscribe";
+          const headers = { "a2a-version": version, "last-event-id": `${id}` };
+          const { events } = await reader.call(method, { id: "mine" }, headers);
+          if (version === "0.1") expect(events.map(tell)).toEqual(last.slice(1));
+          else expect(events).toHaveLength(last.length);
+        }
+      }
+    }
+  });
 
   it("has the id of a snapshot on its last event alone, so that no part of it is lost", async () => {
     const spoken = new Spoken(agent);
