@@ -36,7 +36,7 @@ import { SimulatedProcess, type TestCallOptions } from "./process.js";
 import { type ReplayedTurn, replayTask } from "./replay.js";
 
 export { turnWith } from "../agent/agent.js";
-export { textOf } from "../task/plain.js";
+export { dataOf, filesOf, partsOf, textOf } from "../task/plain.js";
 export type { TestCallOptions } from "./process.js";
 export type { ReplayedTurn } from "./replay.js";
 
