@@ -3,7 +3,7 @@ import { earlyMode, normalized } from "./a2a/arguments.js";
 import { commandRows, groups } from "./a2a/commands.js";
 import { storedScript } from "./a2a/completion/stored.js";
 import { Failure, usage } from "./a2a/errors.js";
-import { addAgentCommands, groupOf, usageFailure } from "./a2a/register.js";
+import { addAgentCommands, groupOf, mistake, usageFailure } from "./a2a/register.js";
 import { addAuthors } from "./authors/commands.js";
 import { addBackup } from "./backup.js";
 import { addCard } from "./card.js";
@@ -42,7 +42,7 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
       getOutHasColors: () => false,
       // `fail` prints the errors of other commands.
       writeErr: (text) => isOfServer && io.stderr.write(text),
-      outputError: (text, write) => write(oneLine(text)),
+      outputError: (text, write) => write(oneLine(text, first)),
     });
   // Completion needs all, and so does the help of a group for one of its commands.
   const isWhole = first === "completion" || words.slice(1).includes("help");
@@ -61,7 +61,7 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
     return exit;
   } catch (error) {
     if (isOfServer) throw error;
-    const failure = error instanceof CommanderError ? usageFailure(error, program) : error;
+    const failure = error instanceof CommanderError ? usageFailure(error, program, first) : error;
     if (failure === undefined) return 0;
     if (!(failure instanceof Failure)) throw error;
     const { Output } = await import("./a2a/output.js");
@@ -91,8 +91,8 @@ function ofServer(program: Command, [first = "", second = ""]: readonly string[]
 }
 
 /** Joins commander's message and its suggestion into one line. */
-function oneLine(text: string): string {
-  return text.replace(/^error: /, "parley: ").replace(/\n\((.*)\)/, " ($1)");
+function oneLine(text: string, first: string | undefined): string {
+  return `${mistake(text.trimEnd(), first).replace(/^error: /, "parley: ")}\n`;
 }
 
 /** The help of an unknown command is an error. @throws Failure */

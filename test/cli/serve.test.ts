@@ -82,6 +82,7 @@ describe("parley serve, when something is wrong,", () => {
   const options: [string[], string | RegExp, Record<string, string>?][] = [
     [["serve", probe, "--nonsense"], "parley: unknown option '--nonsense'"],
     [["serve"], "missing required argument 'module'"],
+    [["tasks", "get", "t1"], "parley: unknown command 'get' (Did you mean task get?)\n"],
     [["serve", probe, "--port", "x"], "'--port <number>' argument 'x' is invalid"],
     [["serve", probe], "from env 'PARLEY_GRPC_PORT'", { PARLEY_GRPC_PORT: "65536" }],
     [["serve", probe, "--log-level", "loud"], "Allowed choices are"],

@@ -111,13 +111,23 @@ function described([name, setting]: readonly [string, Setting<unknown>], resolve
 }
 
 /** Converts an error of commander to a usage error; undefined if it is not a failure, such as after the help. */
-export function usageFailure(error: CommanderError, program: Command): Failure | undefined {
+export function usageFailure(error: CommanderError, program: Command, first: string | undefined): Failure | undefined {
   if (error.exitCode === 0) return undefined;
   const hint = `${program.name()} --help lists the commands and options`;
   if (error.code === "commander.help") return usage("a command is missing", hint);
-  const message = error.message
-    .replace(/^error: /, "")
-    .replace(/\n\((.*)\)/, " ($1)")
-    .replace(/unknown command '(.+\.[cm]?[jt]s)'/, "$& (Did you mean serve $1?)");
-  return usage(message, hint);
+  return usage(mistake(error.message, first).replace(/^error: /, ""), hint);
+}
+
+/**
+ * Joins commander's message and a suggestion into one line. `cancel` and `tasks get` suggest `task cancel` and `task get`.
+ *
+ * @param first word of the command line
+ */
+export function mistake(message: string, first: string | undefined): string {
+  const [unknown, word = ""] = /unknown command '(.+?)'/.exec(message) ?? [];
+  const ofTask = `task ${word}`;
+  const isOfTask = (first === word || first === "tasks") && commandRows.some(({ words }) => words === ofTask);
+  const meant = isOfTask ? ofTask : /\.[cm]?[jt]s$/.test(word) ? `serve ${word}` : undefined;
+  if (meant === undefined) return message.replace(/\n\((.*)\)/, " ($1)");
+  return `error: ${unknown} (Did you mean ${meant}?)`;
 }
