@@ -100,7 +100,7 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
   };
   const present: PresentCard = shared(async () => {
     const again = found.asked === undefined ? latest : await settings.find(undefined, true);
-    // An extended card stays.
+    // An extended card is kept.
     if (used.card === latest.card && again.text !== latest.text) {
       latest = again;
       use(inUse(again, again.card, used.hosts, candidatesAfter(used, again, settings)));
@@ -135,7 +135,7 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
   };
 }
 
-/** Returns a function that does work once for all callers that ask for it meanwhile. */
+/** Returns a function whose callers share the work that is in progress. Each stops waiting when its signal fires. */
 function shared<T>(work: () => Promise<T>): (signal: AbortSignal) => Promise<T> {
   let running: Promise<T> | undefined;
   return (signal) => {
@@ -248,7 +248,7 @@ function candidatesAfter(used: CardInUse, found: FoundCard, settings: ClientSett
     return candidatesOf(found.card, choosingFor(found, used.hosts, settings));
   } catch (error) {
     if (!(error instanceof A2AError)) throw error;
-    // Without an interface that can be called, those before stay.
+    // If the new card has no interface that can be called, the previous ones stay.
     return used.candidates;
   }
 }

@@ -10,6 +10,7 @@ import { type Binding, bindings } from "../../src/client/discovery/interfaces.js
 import type { ClientOptions } from "../../src/client/options.js";
 import type { A2AError } from "../../src/core/error.js";
 import type { Server } from "../../src/server/create-server.js";
+import { IDEMPOTENCY_EXTENSION } from "../../src/wire/service-params.js";
 import { cardJson, serveCards } from "./card-server.js";
 import { atEnd, connect, echo, serve } from "./world.js";
 
@@ -231,3 +232,62 @@ it.each(unimplemented)(
     expect([other.asked.length, got.length]).toEqual([1, 2]);
   },
 );
+
+/** An agent that receives a message and cuts the connection. */
+async function cutting() {
+  let received = 0;
+  const server = createServer((request) => {
+    request.resume().on("end", () => {
+      received += 1;
+      request.socket.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  atEnd(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received: () => received };
+}
+
+describe("a send to an interface that has moved", () => {
+  const only = { bindings: ["JSONRPC"] as const };
+  const idempotent = { capabilities: { streaming: true, extensions: [{ uri: IDEMPOTENCY_EXTENSION }] } };
+
+  it("is not retried where the present card no longer declares idempotency", async () => {
+    const other = await program("JSONRPC", { status: 404 });
+    const next = await cutting();
+    const { client, present } = await clientOf(cardOf("1.0", "JSONRPC", other.url, idempotent), only);
+    present.card = cardOf("1.0", "JSONRPC", next.url);
+    const error = await client.send("say hi").catch((thrown: A2AError) => thrown);
+    expect(error).toMatchObject({ reason: "UNAVAILABLE", metadata: { arrival: "unknown" } });
+    expect(error).toMatchObject({ message: expect.stringContaining("does not say that it may be sent again") });
+    expect(next.received()).toBe(1);
+  });
+
+  it("is not repeated by a client with one attempt, whose next call uses the present card", async () => {
+    const other = await program("JSONRPC", { status: 404 });
+    const { client, present } = await clientOf(cardOf("1.0", "JSONRPC", other.url), {
+      ...only,
+      limits: { maxAttempts: 1 },
+    });
+    present.card = cardOf("1.0", "JSONRPC", (await serve()).url);
+    expect(await outcome(client, "one answer")).toBe("METHOD_NOT_FOUND");
+    expect(await outcome(client, "one answer")).toBe("hi");
+    expect(other.asked.length).toBe(1);
+  });
+
+  it("tries all interfaces of the present card", async () => {
+    const gone = ["http://127.0.0.1:1/one", "http://127.0.0.1:1/two"];
+    const other = await program("JSONRPC", { status: 404 });
+    const interfaces = (urls: readonly string[]) => ({
+      supportedInterfaces: urls.map((url) => ({ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" })),
+    });
+    const card = cardOf("1.0", "JSONRPC", "", interfaces([gone[0] ?? "", other.url]));
+    const { client, present } = await clientOf(card, only);
+    present.card = cardOf("1.0", "JSONRPC", "", interfaces([gone[1] ?? "", (await serve()).url]));
+    const events: unknown[] = [];
+    for await (const event of client.sendStreamingMessage({
+      message: { messageId: "m", role: 1, parts: [{ content: { case: "text", value: "say hi" } }] },
+    }))
+      events.push(event);
+    expect(events).toHaveLength(1);
+  });
+});

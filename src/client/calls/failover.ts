@@ -57,7 +57,7 @@ class Route {
   }
 }
 
-/** Returns the card that new calls follow, after reading the agent's again. A card that the caller gave is not read. */
+/** Reads the agent's card again, unless the caller gave it. Returns the card that new calls follow. */
 export type PresentCard = (signal: AbortSignal) => Promise<AgentCard>;
 
 /** Rules for calls. */
@@ -137,13 +137,7 @@ export class Routes implements Transport {
         return response;
       } catch (thrown) {
         const endsAt = startedAt + (endMs ?? Infinity);
-        attempts ??= new CallAttempts(this, {
-          ...this.#repeating(method, headers),
-          method,
-          waits: true,
-          signal,
-          endsAt,
-        });
+        attempts ??= new CallAttempts(this, { method, key: keyIn(method, headers), waits: true, signal, endsAt });
         route = await attempts.next(route, clientError(thrown));
         if (endMs !== undefined) leftMs = Math.max(1, Math.ceil(startedAt + endMs - performance.now()));
       }
@@ -170,16 +164,16 @@ export class Routes implements Transport {
         route.worked();
         return response;
       } catch (thrown) {
-        const rules = this.#repeating(method, headers);
-        attempts ??= new CallAttempts(this, { ...rules, method, waits: false, signal, endsAt: Infinity });
+        const key = keyIn(method, headers);
+        attempts ??= new CallAttempts(this, { method, key, waits: false, signal, endsAt: Infinity });
         route = await attempts.next(route, clientError(thrown));
       }
     }
   }
 
   /**
-   * Returns the interface of the present card that replaces one that the server does not have. Undefined if the card
-   * still names that one, or cannot be read.
+   * Reads the card again and returns the interface that replaces one that the server does not serve. Undefined if the
+   * card still names that one, or cannot be read.
    */
   async replacementOf(lost: Route, { signal, endsAt }: Failing): Promise<Route | undefined> {
     // Another call may have read the card meanwhile.
@@ -209,7 +203,13 @@ export class Routes implements Transport {
   }
 
   hasOther(tried: ReadonlySet<Route>): boolean {
-    return tried.size < this.#routes.length;
+    return this.#routes.some((route) => !tried.has(route));
+  }
+
+  /** True if a call may be retried although it may have arrived: the present card decides. */
+  isSafe({ method, key }: Failing): boolean {
+    if (isSend(method)) return this.#rules.idempotent && key !== undefined;
+    return method.methodKind === "server_streaming" || isSideEffectFree(method);
   }
 
   #first(): Route {
@@ -226,15 +226,6 @@ export class Routes implements Transport {
     if (!headers.has(IDEMPOTENCY_KEY)) headers.set(IDEMPOTENCY_KEY, newId());
     return headers;
   }
-
-  /** Tells whether a call may be retried, and with which key. */
-  #repeating(method: DescMethod, header: HeaderFields | undefined): Pick<Failing, "isSafe" | "key"> {
-    if (isSend(method)) {
-      const key = new Headers(header).get(IDEMPOTENCY_KEY) ?? undefined;
-      return { isSafe: this.#rules.idempotent && key !== undefined, key };
-    }
-    return { isSafe: method.methodKind === "server_streaming" || isSideEffectFree(method), key: undefined };
-  }
 }
 
 /** Headers in Connect's form. */
@@ -245,6 +236,11 @@ const none: ReadonlySet<Route> = new Set();
 /** True if a method sends a message. */
 export const isSend = ({ input }: DescMethod): boolean => input.typeName === SendMessageRequestSchema.typeName;
 
+/** Returns the idempotency key of a send. */
+function keyIn(method: DescMethod, header: HeaderFields | undefined): string | undefined {
+  return isSend(method) ? (new Headers(header).get(IDEMPOTENCY_KEY) ?? undefined) : undefined;
+}
+
 /** Returns no deadline for 0, as Connect's transports do; bindings transmit whole milliseconds. */
 const endOf = (timeoutMs: number): number | undefined =>
   timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS ? Math.ceil(timeoutMs) : undefined;
@@ -252,8 +248,6 @@ const endOf = (timeoutMs: number): number | undefined =>
 /** A call whose first attempt failed. */
 interface Failing {
   readonly method: DescMethod;
-  /** True if it may be retried although it may have arrived. */
-  readonly isSafe: boolean;
   /** The idempotency key of a send. */
   readonly key: string | undefined;
   /** True if it waits for an unreachable interface. A stream's reader schedules its own reconnects. */
@@ -281,12 +275,12 @@ class CallAttempts {
 
   /** Returns the interface of the next attempt after its delay. @throws the error if no attempt is left */
   async next(failed: Route, error: A2AError): Promise<Route> {
-    const { isSafe, waits, signal, method, endsAt } = this.#call;
+    const { waits, signal, method, endsAt } = this.#call;
     const { limits } = this.#routes;
     if (!this.#hasReadCard && !this.#mayHaveArrived && isUnserved(error)) {
       this.#hasReadCard = true;
       const other = await this.#routes.replacementOf(failed, this.#call);
-      if (other !== undefined) return other;
+      if (other !== undefined && limits.maxAttempts > 1) return other;
     }
     if (signal?.aborted === true) throw this.#withArrival(error.reason === "CANCELLED" ? error : givenUp(signal));
     const isUnreached = neverArrived(error);
@@ -294,7 +288,7 @@ class CallAttempts {
     if (this.#routes.isClosed) throw this.#withArrival(closed(error));
     const isAway = isUnreached || (error.reason === "UNAVAILABLE" && error.retryAfterMs === undefined);
     if (isAway) failed.failed(limits.interfaceRestMs);
-    if (!isUnreached && !(isSafe && isPassing(error))) throw this.#withArrival(error);
+    if (!isUnreached && !(isPassing(error) && this.#routes.isSafe(this.#call))) throw this.#withArrival(error);
     this.#tried.add(failed);
     if (!isUnreached) this.#failures += 1;
     // Looking for a reachable interface does not count as an attempt, since nothing was sent.
@@ -312,8 +306,8 @@ class CallAttempts {
 
   /** Returns the error for the caller: if any attempt may have delivered the message, it says so. */
   #withArrival(error: A2AError): A2AError {
-    const { key, isSafe } = this.#call;
-    return this.#mayHaveArrived ? unknownArrival(error, { key, isRepeatable: isSafe }) : error;
+    if (!this.#mayHaveArrived) return error;
+    return unknownArrival(error, { key: this.#call.key, isRepeatable: this.#routes.isSafe(this.#call) });
   }
 }
 

@@ -130,11 +130,11 @@ export function isCut({ reason }: A2AError): boolean {
 }
 
 /**
- * True if the server does not serve the call where it was sent, or not in its version. It has not handled the call,
- * which may be repeated elsewhere, then.
+ * True if the server does not serve the call at this address or in this version. It has not handled the call, so the
+ * call may be repeated elsewhere.
  */
 export function isUnserved({ code, reason }: A2AError): boolean {
-  // The code of METHOD_NOT_FOUND and METHOD_NOT_ALLOWED.
+  // Only METHOD_NOT_FOUND and METHOD_NOT_ALLOWED have this code.
   return code === StatusCode.UNIMPLEMENTED || reason === "VERSION_NOT_SUPPORTED";
 }
 
