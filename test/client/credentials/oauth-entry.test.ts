@@ -18,7 +18,9 @@ describe("parley-a2a/client/oauth", () => {
 
   it("imports nothing of a server", () => {
     const folders = [...files].map((file) => /\/src\/([^/]+)\//.exec(file)?.[1] ?? "gen");
-    expect([...new Set(folders)].toSorted()).toEqual(["client", "core", "gen", "wire"]);
+    expect([...new Set(folders)].toSorted()).toEqual(["client", "core", "gen", "outgoing", "wire"]);
+    const outgoing = [...files].flatMap((file) => /\/src\/outgoing\/(.*)/.exec(file)?.[1] ?? []);
+    expect(outgoing).toEqual(["socket-failure.ts"]);
   });
 
   it("is no part of what a client without it loads", () => {
