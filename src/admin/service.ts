@@ -79,7 +79,7 @@ export function roleOf({ idempotency }: DescMethod): Role {
   return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS ? "read" : "write";
 }
 
-/** Runs a method. Failures of the store that it lets through become those that callers of the protocol get. */
+/** Runs a method, and converts failures of the store to the errors that callers of the protocol get. */
 async function withCallerErrors(run: () => InvocationResult | Promise<InvocationResult>): Promise<InvocationResult> {
   try {
     const answer = await run();

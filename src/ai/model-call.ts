@@ -53,7 +53,7 @@ export async function generate(call: ModelCall): Promise<ModelResponse> {
   });
   const seen = { calls: 0, files: 0 };
   let whole = "";
-  for await (const event of text(notingFiles(result.fullStream, call, seen), { signal })) {
+  for await (const event of text(emitFiles(result.fullStream, call, seen), { signal })) {
     if (event.kind !== "artifact" || event.text === undefined) continue;
     whole += event.text;
     await write(event.text, event.lastChunk === true && seen.calls === 0);
@@ -67,8 +67,8 @@ export async function generate(call: ModelCall): Promise<ModelResponse> {
   );
 }
 
-/** Passes a stream on. Counts its tool calls, and emits its files. */
-async function* notingFiles(
+/** Emits the files of a stream, counts its tool calls, and yields all of it. */
+async function* emitFiles(
   stream: AsyncIterable<unknown>,
   { emit, fileId }: ModelCall,
   seen: { calls: number; files: number },

@@ -24,7 +24,7 @@ export class UsageError extends CommandError {
   }
 }
 
-/** Returns a handler that throws a cause as a usage error, after a text about its place. */
+/** Returns a function that throws a usage error for a cause. @param place begins its message */
 export function usageErrorOf(place: string, end = ""): (cause: unknown) => never {
   return (cause) => {
     throw new UsageError(place + messageIn(cause) + end, { cause });

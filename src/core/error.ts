@@ -307,11 +307,11 @@ function adopted(error: A2AError): A2AError | undefined {
   return restated(error, { cause });
 }
 
-/** Parts of an error that differ from those of another one. */
+/** Changes for a copy of an error. */
 interface Restatement {
   readonly reason?: Reason;
   readonly message?: string;
-  /** Facts beside those that the error has. */
+  /** Facts that are added to those of the error. */
   readonly metadata?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation[];
   /** Default: the error's own cause. */

@@ -25,7 +25,7 @@ export function defined<T>(value: T | undefined): T {
   return value;
 }
 
-/** Returns the result of work; if it throws, that of `failed`: undefined without one. */
+/** Returns the result of `work`. If it throws, returns that of `failed`, or undefined without `failed`. */
 export function attempt<T, F = undefined>(work: () => T, failed?: (error: unknown) => F): T | F {
   try {
     return work();

@@ -58,7 +58,7 @@ function pointer(place: string): string {
   return `/${names.map((name) => name.replaceAll("~", "~0").replaceAll("/", "~1")).join("/")}`;
 }
 
-export const placeOfCard = ({ url = "" }: FoundCard): Subject => ({ binding: "", version: "", url });
+export const subjectOfCard = ({ url = "" }: FoundCard): Subject => ({ binding: "", version: "", url });
 
 /** The rule that a valid card meets. */
 export const validRule = {
@@ -72,5 +72,5 @@ export const validRule = {
 export function checkedCard(found: FoundCard): Line {
   const violations = cardViolations(JSON.parse(found.text ?? "{}"));
   const fault = violations.map(({ path, description }) => `${path} ${description}`).join("; ");
-  return lineOf(placeOfCard(found), validRule, violations.length === 0 ? undefined : { fault });
+  return lineOf(subjectOfCard(found), validRule, violations.length === 0 ? undefined : { fault });
 }

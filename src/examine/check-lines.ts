@@ -18,12 +18,12 @@ const reachable = {
 };
 
 /** Returns the line of an interface that the checks leave out. */
-export function uncalled(place: Subject, why: NonNullable<Finding>): Line {
-  return lineOf(place, reachable, why);
+export function uncalled(subject: Subject, why: NonNullable<Finding>): Line {
+  return lineOf(subject, reachable, why);
 }
 
 /** Yields further lines of an interface, after its checks. */
-type After = (probe: Probe, place: Subject) => AsyncIterable<Line>;
+type After = (probe: Probe, subject: Subject) => AsyncIterable<Line>;
 
 export interface Examination {
   /**
@@ -38,7 +38,7 @@ export interface Examination {
 export async function* checkLines(
   probe: Probe,
   chosen: Candidate,
-  place: Subject,
+  subject: Subject,
   { isStrict, after }: Examination,
 ): AsyncGenerator<Line> {
   const wanted = checks.filter(
@@ -46,16 +46,16 @@ export async function* checkLines(
   );
   for (const [at, check] of wanted.entries()) {
     if (!isIn(chosen, check)) {
-      if (isStrict) yield lineOf(place, check, { skipped: `not in A2A ${chosen.version}` });
+      if (isStrict) yield lineOf(subject, check, { skipped: `not in A2A ${chosen.version}` });
       continue;
     }
     const { finding, isThere, isRefused } = await outcomeOf(check, probe, isStrict);
-    if (at === 0) yield lineOf(place, reachable, isThere ? undefined : finding);
+    if (at === 0) yield lineOf(subject, reachable, isThere ? undefined : finding);
     if (!isThere && at === 0) return;
-    yield lineOf(place, check, finding);
+    yield lineOf(subject, check, finding);
     if (isRefused) return;
   }
-  if (after !== undefined) yield* after(probe, place);
+  if (after !== undefined) yield* after(probe, subject);
 }
 
 /** True if a check applies to the version of an interface. */

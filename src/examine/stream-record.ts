@@ -94,7 +94,7 @@ class StreamWatch {
     if (endsBlockingSend(state)) this.#endSoon();
   }
 
-  /** Sets the only timer anew. */
+  /** Restarts the timer, of which there is only one. */
   #after(ms: number, work: () => void): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(work, ms);

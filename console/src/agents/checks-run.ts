@@ -1,6 +1,6 @@
 import { clientError } from "../../../src/client/web.js";
 import { withoutSecrets } from "../../../src/core/net.js";
-import { checkedCard, placeOfCard } from "../../../src/examine/card-validate.js";
+import { checkedCard, subjectOfCard } from "../../../src/examine/card-validate.js";
 import { type Line, lineOf, type Subject } from "../../../src/examine/check.js";
 import { checkLines, uncalled } from "../../../src/examine/check-lines.js";
 import { cardChecks } from "../../../src/examine/served-card.js";
@@ -24,7 +24,7 @@ export async function* cardLines(
   const probe = { found, exchange, http: httpOf(agent), signal };
   for (const check of cardChecks) {
     signal.throwIfAborted();
-    yield lineOf(placeOfCard(found), check, await check.run(probe));
+    yield lineOf(subjectOfCard(found), check, await check.run(probe));
   }
 }
 
@@ -45,19 +45,19 @@ async function* linesOf(
     return;
   }
   const { binding, version, url } = candidate;
-  const place: Subject = { binding, version, url: withoutSecrets(url) };
+  const subject: Subject = { binding, version, url: withoutSecrets(url) };
   const required = card.capabilities?.extensions.filter((each) => each.required).map(({ uri }) => uri) ?? [];
   const wire = new Wire(required);
   try {
     const client = await openInterface(agent, card, candidate, { tap: wire.tap });
     try {
-      yield* checkLines({ client, card, binding, text, signal, wire }, candidate, place, { isStrict: false });
+      yield* checkLines({ client, card, binding, text, signal, wire }, candidate, subject, { isStrict: false });
     } finally {
       await client.close();
     }
   } catch (error) {
     signal.throwIfAborted();
     const { reason: why, message } = clientError(error);
-    yield uncalled(place, { fault: `${why}: ${message}` });
+    yield uncalled(subject, { fault: `${why}: ${message}` });
   }
 }

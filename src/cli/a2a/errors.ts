@@ -56,7 +56,7 @@ export function usage(message: string, hint?: string): Failure {
   return new Failure("A2ACLI_ERR_USAGE", message, { hint: hint ?? null });
 }
 
-/** Returns a handler that throws a cause as a usage error, after a text about its place. */
+/** Returns a function that throws a usage error for a cause. @param place begins its message */
 export function usageOf(place: string, hint?: string): (cause: unknown) => never {
   return (cause) => {
     throw usage(place + messageIn(cause), hint);

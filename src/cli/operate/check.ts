@@ -10,8 +10,9 @@ import { bytes } from "./format.js";
 import { OutputClosed, print } from "./io.js";
 
 const help = `
-It reads the whole file: SQLite's integrity check, references between tables, each task's log, which must decode and lead to the
-stored state, and the digest of a backup. It changes nothing, and a server may have the file open. Exit code 0: no fault; 1: faults; 2: not a file of Parley.
+It reads the whole file: SQLite's integrity check, references between tables, the digest of a backup, and each task's log, which
+must decode and lead to the stored state. It changes nothing, and a server may have the file open. Exit code 0: no fault;
+1: faults; 2: not a file of Parley.
 `;
 
 /** Adds `parley check`. */

@@ -86,14 +86,14 @@ const write = jsonWriter(AgentCardSchema);
  * PERMISSION_DENIED from the server; VERSION_NOT_SUPPORTED for an older card; INVALID_AGENT_RESPONSE for anything that
  * is not a card, is too large, has too many redirects, or has rejected signatures; DEADLINE_EXCEEDED; CANCELLED.
  */
-export async function findCard(source: CardSource, finding: Search): Promise<FoundCard> {
-  const { cardTimeoutMs } = finding.limits;
+export async function findCard(source: CardSource, search: Search): Promise<FoundCard> {
+  const { cardTimeoutMs } = search.limits;
   const late = `The agent's card was not found within ${cardTimeoutMs} ms.`;
-  const scope = new CallScope(finding.signal, cardTimeoutMs, late);
+  const scope = new CallScope(search.signal, cardTimeoutMs, late);
   const { signal } = scope;
   try {
     scope.check();
-    return await orGivenUp(find(source, { ...finding, signal }), signal);
+    return await orGivenUp(find(source, { ...search, signal }), signal);
   } catch (error) {
     throw scope.aborted ? scope.failure() : error;
   } finally {
@@ -101,18 +101,18 @@ export async function findCard(source: CardSource, finding: Search): Promise<Fou
   }
 }
 
-async function find(source: CardSource, finding: Search): Promise<FoundCard> {
-  const isVerified = finding.options.verify !== undefined;
+async function find(source: CardSource, search: Search): Promise<FoundCard> {
+  const isVerified = search.options.verify !== undefined;
   const origin = { asked: undefined, url: undefined, isVerified };
   if (isMessage(source, AgentCardSchema)) {
-    const card = await verified(source, "The card", finding.options);
+    const card = await verified(source, "The card", search.options);
     return { ...origin, card, text: undefined, isGuessed: false };
   }
   const given = cardJson(source);
-  if (given !== undefined) return { ...origin, text: given, ...(await accepted(given, "The card", finding)) };
+  if (given !== undefined) return { ...origin, text: given, ...(await accepted(given, "The card", search)) };
   const url = cardUrl(source as string | URL);
-  const { text, url: from } = await received(url, finding);
-  return { ...(await accepted(text, withoutSecrets(from), finding)), text, asked: url.href, url: from, isVerified };
+  const { text, url: from } = await received(url, search);
+  return { ...(await accepted(text, withoutSecrets(from), search)), text, asked: url.href, url: from, isVerified };
 }
 
 /** Verifies a card that was not received as separate text, with the caller's `verify`. */
@@ -164,22 +164,22 @@ interface Received {
 }
 
 /** Requests the well-known path, then that of older versions, then the URL itself. */
-async function received(url: URL, finding: Search): Promise<Received> {
-  if (finding.isExact === true || /\.json$/i.test(url.pathname)) return fetched(url.href, finding);
+async function received(url: URL, search: Search): Promise<Received> {
+  if (search.isExact === true || /\.json$/i.test(url.pathname)) return fetched(url.href, search);
   let missing: CardRequestError | undefined;
   for (const path of [WELL_KNOWN_PATH, EARLIER_CARD_PATH]) {
     const below = new URL(url);
     below.pathname = url.pathname.replace(/\/*$/, path);
     below.hash = "";
     try {
-      return await fetched(below.href, finding);
+      return await fetched(below.href, search);
     } catch (error) {
       if (!(error instanceof CardRequestError) || !error.isMissing) throw error;
       missing ??= error;
     }
   }
   if (url.pathname === "/") throw missing;
-  return await fetched(url.href, finding).then(
+  return await fetched(url.href, search).then(
     (other) => (other.text.trimStart().startsWith("{") ? other : Promise.reject(missing)),
     () => Promise.reject(missing),
   );
@@ -202,11 +202,11 @@ export class CardRequestError extends A2AError {
 }
 
 /** Fetches a card, with retries after transient errors. */
-async function fetched(url: string, finding: Search): Promise<Received> {
-  const { limits, signal } = finding;
+async function fetched(url: string, search: Search): Promise<Received> {
+  const { limits, signal } = search;
   for (let failures = 1; ; failures++) {
     try {
-      return await followed(url, finding);
+      return await followed(url, search);
     } catch (error) {
       if (!(error instanceof A2AError) || !isPassing(error) || failures >= limits.maxAttempts) throw error;
       const ms = waitMs(failures, error, limits);
@@ -216,12 +216,12 @@ async function fetched(url: string, finding: Search): Promise<Received> {
   }
 }
 
-async function followed(first: string, finding: Search): Promise<Received> {
-  const { limits } = finding;
+async function followed(first: string, search: Search): Promise<Received> {
+  const { limits } = search;
   let url = first;
-  let headers = new Headers(finding.options.headers);
+  let headers = new Headers(search.options.headers);
   for (let redirects = 0; redirects <= limits.maxCardRedirects; redirects++) {
-    const text = await asked(url, headers, finding);
+    const text = await asked(url, headers, search);
     if (typeof text === "string") return { text, url };
     const next = redirected(url, text.location);
     // Headers for one server must not reach another.
@@ -243,11 +243,11 @@ function redirected(url: string, location: string | null): string {
 }
 
 /** Returns the text at a URL, from the cache if it is fresh, or the location of a redirect. */
-async function asked(url: string, own: Headers, finding: Search): Promise<string | { location: string | null }> {
-  const { http, cache, limits, signal } = finding;
+async function asked(url: string, own: Headers, search: Search): Promise<string | { location: string | null }> {
+  const { http, cache, limits, signal } = search;
   const key = `${url}\n${JSON.stringify([...own])}`;
   const kept = cache?.get(key);
-  if (finding.revalidates !== true && kept !== undefined && performance.now() < kept.freshUntil) return kept.text;
+  if (search.revalidates !== true && kept !== undefined && performance.now() < kept.freshUntil) return kept.text;
   const headers = new Headers(own);
   if (!headers.has("accept")) headers.set("accept", "application/json");
   if (kept?.etag !== undefined) headers.set("if-none-match", kept.etag);

@@ -41,7 +41,7 @@ export async function send(
     const isOpen = isUnderWay(answer) || isQuestion(answer, question);
     if (options.returnImmediately === true || !isOpen) return receivedAnswer(noteQuestion(core, answer));
     const { timeoutMs = core.sendTimeoutMs ?? 0 } = options;
-    return receivedAnswer(await finished(core, { request, answer }, since(startedAt, { ...options, timeoutMs })));
+    return receivedAnswer(await followToEnd(core, { request, answer }, since(startedAt, { ...options, timeoutMs })));
   } finally {
     scope?.end();
   }
@@ -69,7 +69,11 @@ interface AnsweredSend {
 }
 
 /** Follows the task of an answer until it is finished or waits for its client. */
-async function finished(core: ClientCore, answered: AnsweredSend, options: SendOptions): Promise<SendMessageResponse> {
+async function followToEnd(
+  core: ClientCore,
+  answered: AnsweredSend,
+  options: SendOptions,
+): Promise<SendMessageResponse> {
   const { answer } = answered;
   let task = answer.payload.value as Task;
   try {

@@ -49,7 +49,11 @@ async function wrongMediaType(probe: Probe, wanted: RegExp): Promise<Finding> {
   return wanted.test(mediaType) ? undefined : { fault: `it is ${mediaType || "missing"}` };
 }
 
-/** Returns the fault of an error's details, which name the error (specification 9.5, 11.6). @param member that has them */
+/**
+ * Returns the fault of an error's details, which name the error (specification 9.5, 11.6).
+ *
+ * @param member the member of the error that has them
+ */
 async function wrongDetails(probe: Probe, member: "data" | "details"): Promise<Finding> {
   const { error } = jsonIn(await unknownTask(probe));
   if (!isJsonObject(error)) return { fault: "error is missing" };

@@ -184,7 +184,7 @@ const tables: Readonly<Record<Exclude<Kind, "task">, Table>> = {
   restoration: { from: "{s}.restoration", key: { number: "bigint" } },
 };
 
-/** Columns of a kind in these tables, in which some rows have the log instead of the id of their task. */
+/** Returns the columns of a kind in these tables. Some have the log of a task instead of its id. */
 export function columnsOf(kind: Exclude<Kind, "task">): string[] {
   return columns[kind].map((name) => (name === "task_id" ? (tables[kind].of ?? name) : name));
 }

@@ -221,10 +221,10 @@ function pushStoreOf(database: Database, schema: string, leases: Leases): PushSt
 
 type Operation = (database: Database, request: never) => unknown;
 
-/** A function of a database and a request as a method of the store. */
+/** The method of a store for a function of a database and a request. */
 type Method<O> = O extends (database: Database, request: infer R) => infer P ? (request: R) => P : never;
 
-/** Gives functions their database. */
+/** Binds functions to their database, as methods of a store. */
 function methodsOn<T extends Record<string, Operation>>(
   database: Database,
   operations: T,

@@ -35,6 +35,6 @@ export async function migrateDatabase(url: string, logger: Logger): Promise<Migr
 /** Opens the database of an address. The caller closes it. @throws StoreError */
 export async function openDatabase(address: string, logger: Logger): Promise<OpenDatabase> {
   const { url, schema } = schemaOf(address);
-  const database = await Database.open({ url, connections: 4, timeoutMs: TIMEOUT_MS, prepared: false, logger });
+  const database = await Database.open({ url, schema, connections: 4, timeoutMs: TIMEOUT_MS, prepared: false, logger });
   return { database, schema };
 }

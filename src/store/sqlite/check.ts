@@ -40,9 +40,9 @@ const MAX_INTEGRITY_FAULTS = 100;
 const PAGE = 500;
 
 /**
- * Reads all of a store's file and checks it: SQLite's own check, the references between tables, and each task's log,
- * which must decode and fold to the stored head, and the digest of a backup. It changes nothing; a server may have the
- * file open.
+ * Reads all of a store's file and checks it: SQLite's own check, the references between tables, the digest of a backup,
+ * and each task's log, which must decode and fold to the stored head. It changes nothing; a server may have the file
+ * open.
  *
  * @throws StoreError `failed` if the file does not exist or belongs to another application; `newer-schema`
  */
@@ -54,7 +54,7 @@ export async function checkFile(given: string): Promise<FileReport> {
     const db = openReader(path);
     try {
       const report = reportOf(db, path);
-      // A server that opens a copy of a backup leaves the digest of what it changes.
+      // A server that opens a backup removes its mark and changes it, but leaves its digest.
       if (readCopyMark(db) === undefined || !(await hasWrongDigest(path))) return report;
       return { ...report, faults: [WRONG_DIGEST, ...report.faults] };
     } finally {

@@ -105,7 +105,7 @@ export function claimedOf({ rows, bytes }: ClaimedBatch): ClaimedDelivery[] {
   });
 }
 
-/** Dead configurations after a key. */
+/** Returns dead configurations after a key. */
 export function deadRows(db: Database, request: DeadDeliveryRequest): DeadRow[] {
   const { tenant = null, owner = null, target = null, after, limit } = request;
   return db.rows<DeadRow>(DEAD_ROWS).all(after?.taskId ?? "", after?.configId ?? "", tenant, owner, target, limit);
@@ -117,7 +117,7 @@ const DEAD_ROWS =
   `WHERE p.state = ${DEAD} AND (p.task_id, p.config_id) > (?, ?) AND h.tenant = coalesce(?, h.tenant) ` +
   "AND h.owner = coalesce(?, h.owner) AND p.target = coalesce(?, p.target) ORDER BY p.task_id, p.config_id LIMIT ?";
 
-/** Stored failed attempts of a configuration, newest first. */
+/** Returns the stored failed attempts of a configuration, newest first. */
 export function attemptRows(db: Database, { taskId, configId }: PushConfigKey): AttemptRow[] {
   const sql =
     "SELECT time, duration_ms, generation, status, answer, failure, holder FROM push_attempt " +

@@ -79,7 +79,7 @@ export class Reader {
     return this.#guarded(method, () => read.call(this.#reads, request));
   }
 
-  /** These reads as methods of a store. */
+  /** Returns reads as methods of a store. */
   methods<M extends keyof Reads>(
     names: readonly M[],
   ): { [K in M]: (request: Parameters<Reads[K]>[0]) => Promise<ReturnType<Reads[K]>> } {
@@ -211,7 +211,7 @@ class Reads {
     return rows.map(([taskId, configId, bytes]) => ({ taskId, configId, bytes: asUint8Array(bytes) }));
   }
 
-  /** The time, after another one, at which the next unheld configuration is due. */
+  /** Returns the first time after `after` at which an unheld configuration is due. */
   nextDelivery(after: number): number | undefined {
     return this.#db.values<number>(DUE).get(after);
   }
@@ -266,7 +266,7 @@ class Reads {
     return pieces === 1 ? { position, bytes } : { position, bytes, pieces };
   }
 
-  /** At most about `READ_BYTES` of entries. */
+  /** Reads entries, about `READ_BYTES` at most. */
   #entries(taskId: string, after: number, { limit, from }: EntriesPage): Uint8Array[] {
     const entries: Uint8Array[] = [];
     let bytes = 0;

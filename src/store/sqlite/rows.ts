@@ -24,7 +24,7 @@ export function toListedHead(row: ListedRow, { tenant, owner }: { tenant: string
   return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
 }
 
-/** The record under an idempotency key. */
+/** Returns the record of an idempotency key. */
 export function findSend(db: Database, { tenant, owner, key }: IdempotencyKey): IdempotencyRecord | undefined {
   const row = db
     .rows<[string, string, number]>(
@@ -34,7 +34,7 @@ export function findSend(db: Database, { tenant, owner, key }: IdempotencyKey): 
   return row && { fingerprint: row[0], taskId: row[1], position: row[2] };
 }
 
-/** Stores a large value. Returns its number. */
+/** Stores a large value. Returns its id. */
 export function addBlob(db: Database, bytes: Uint8Array): number | bigint {
   return db.command("INSERT INTO blob (bytes) VALUES (?)").run(bytes).lastInsertRowid;
 }

@@ -2,7 +2,7 @@ import type { AgentInterface } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { FoundCard } from "../../../client/discovery/discovery.js";
 import { messageIn } from "../../../core/members.js";
 import { withoutSecrets } from "../../../core/net.js";
-import { checkedCard, placeOfCard } from "../../../examine/card-validate.js";
+import { checkedCard, subjectOfCard } from "../../../examine/card-validate.js";
 import { type Line, lineOf } from "../../../examine/check.js";
 import { uncalled } from "../../../examine/check-lines.js";
 import { type CardProbe, cardChecks } from "../../../examine/served-card.js";
@@ -33,12 +33,12 @@ export const run: Run = async (context, [ref]) => {
 };
 
 async function* examinedCard(context: Context, probe: CardProbe): AsyncGenerator<Line> {
-  const place = placeOfCard(probe.found);
-  for (const check of [...cardChecks, signatureCheck]) yield lineOf(place, check, await check.run(probe));
+  const subject = subjectOfCard(probe.found);
+  for (const check of [...cardChecks, signatureCheck]) yield lineOf(subject, check, await check.run(probe));
   const { card, url = "" } = probe.found;
   const urls = card.supportedInterfaces.map((each) => candidateOf(context, probe.found, each)?.url ?? each.url);
   for (const origin of secureOrigins([url, ...urls])) {
-    const at = { ...place, url: origin };
+    const at = { ...subject, url: origin };
     try {
       const handshake = await shakeHands(origin, tlsOf(context), context.signal);
       for (const [rule, finding] of judged(handshake, Date.now())) yield lineOf(at, rule, finding);
@@ -64,9 +64,9 @@ async function* examinedInterface(
   }
   yield* examined(context, found, chosen, {
     isStrict: false,
-    after: async function* (probe, place) {
+    after: async function* (probe, subject) {
       if (chosen.older !== undefined) return;
-      for (const other of shown) yield lineOf(place, alikeRule, await compared(other, probe));
+      for (const other of shown) yield lineOf(subject, alikeRule, await compared(other, probe));
       const own = await shownBy(probe);
       if (own !== undefined && declared.tenant === "") shown.push(own);
     },
@@ -99,7 +99,7 @@ class Report {
     out.text(textOf(line));
   }
 
-  /** Begins the lines of a place. The place before may have had no lines. */
+  /** Begins the lines of a subject. The subject before may have had no lines. */
   #begin({ binding, version, url }: Line): void {
     const heading = field(binding === "" ? "Card" : `${binding} ${version}`, url);
     if (heading === this.#heading) return;

@@ -35,8 +35,8 @@ export interface Query<R> {
 }
 
 /**
- * A connection. Closing it ends its statements. A statement is prepared once for each text, in which a question mark is
- * always a parameter: the texts are constants, so that they are few.
+ * A connection. Closing it ends its statements. Each text of a statement is prepared once and kept until then, so texts
+ * must be few: values are passed as parameters. A question mark in a text is always a parameter.
  */
 export interface Database {
   readonly isOpen: boolean;
