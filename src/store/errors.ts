@@ -1,4 +1,3 @@
-import { messageIn } from "../core/members.js";
 import { StoreError, type StoreErrorKind } from "./task-store.js";
 
 /** Converts any error of a database to a StoreError, with the original as its cause. */
@@ -9,7 +8,8 @@ export function storeErrorOf(
   kindOf: (code: string) => StoreErrorKind,
 ): StoreError {
   if (thrown instanceof StoreError) return thrown;
-  const text = messageIn(thrown);
+  // Not by `core/`: the writer thread, which loads this file, has its own copy of every file that it loads.
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
   const detail = code === "" ? text : `${text} (${code})`;
   return new StoreError(kindOf(code), `${doing}: ${detail}`, { cause: thrown });
 }
