@@ -1,4 +1,5 @@
-import { createReadStream } from "node:fs";
+import { constants, createReadStream, openSync, statSync } from "node:fs";
+import { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { orAborted } from "../../core/async.js";
 import { messageIn } from "../../core/members.js";
@@ -13,10 +14,17 @@ type Reading = Pick<Context, "io" | "signal">;
 /** Reads a file that a flag names. @throws Failure */
 export async function fileBytes({ signal }: Pick<Reading, "signal">, path: string, flag: string): Promise<Buffer> {
   try {
-    return await bytesOf(createReadStream(path), `${flag}: ${path}`, signal);
+    return await bytesOf(openInput(path), `${flag}: ${path}`, signal);
   } catch (error) {
     throw error instanceof Error && "syscall" in error ? usage(`${flag}: ${messageIn(error)}`) : error;
   }
+}
+
+/** Opens a file. Waiting for the writer of a named pipe would hold a thread that no signal ends. */
+function openInput(path: string): Readable {
+  if (statSync(path, { throwIfNoEntry: false })?.isFIFO() !== true) return createReadStream(path);
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return new Socket({ fd, readable: true, writable: false });
 }
 
 /** Reads stdin to its end. @throws Failure */

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { ClientTls } from "../../client/platform.js";
@@ -15,7 +15,15 @@ export function tlsOf({ settings, io }: Pick<Scope, "settings" | "io">): ClientT
   }
   const read = (flag: string, path: string): string => {
     const from = path.startsWith("~/") && io.home !== undefined ? join(io.home, path.slice(2)) : path;
-    return attempt(() => readFileSync(resolve(io.cwd, from), "utf8"), usageOf(`${flag}: `));
+    const file = resolve(io.cwd, from);
+    return attempt(
+      () => {
+        // Reading a pipe without a writer never ends. It would also be empty when it is read again.
+        if (!statSync(file).isFile()) throw new Error(`${file} is not a file`);
+        return readFileSync(file, "utf8");
+      },
+      usageOf(`${flag}: `),
+    );
   };
   const tls = {
     ...(cert !== undefined &&

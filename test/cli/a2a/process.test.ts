@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { build } from "../../e2e/support/build.js";
 import { main, watch, workplaces } from "../cli.js";
 import { openWorld, type World } from "./world.js";
@@ -48,6 +48,34 @@ describe("the process of a command", { timeout: 60_000 }, () => {
     await until(() => reading.stderr().includes("STREAM"));
     reading.child.kill("SIGINT");
     expect(await reading.exited).toBe(130);
+  });
+
+  describe.skipIf(process.platform === "win32")("with a named pipe", () => {
+    beforeEach(() => void spawnSync("mkfifo", [join(place.path, "pipe")]));
+
+    it.each([
+      [["send", "--file-part", "pipe"]],
+      [["send", "--data-part", "pipe"]],
+      [["call", "GetTask", "pipe"]],
+      [["listen", "--secret-file", "pipe"]],
+    ])("ends at SIGINT while nobody writes it for %j", async (argv) => {
+      const reading = place.run([...argv, ...(argv[0] === "listen" ? [] : ["-a", host])], { NODE_DEBUG: "stream" });
+      await until(() => reading.stderr().includes("STREAM"));
+      reading.child.kill("SIGINT");
+      expect(await reading.exited).toBe(130);
+    });
+
+    it.each([[["send", "hi", "--ca", "pipe"]], [["bench", "--compare", "pipe"]]])("refuses it for %j", async (argv) => {
+      const refused = place.run([...argv, "-a", `https://${host}`]);
+      expect(await refused.exited).toBe(2);
+      expect(refused.stderr()).toContain("is not a file");
+    });
+
+    it("sends what is written to it", async () => {
+      const sending = place.run(["send", "echo", "--file-part", "pipe", "-a", host]);
+      spawn("sh", ["-c", "printf hi > pipe"], { cwd: place.path });
+      expect(await sending.exited, sending.stderr()).toBe(0);
+    });
   });
 
   it("refuses endless input and text that is not UTF-8", async () => {

@@ -104,7 +104,9 @@ export async function earlierReport({ io }: Context, file: string): Promise<Repo
   const path = resolve(io.cwd, file);
   let json: unknown;
   try {
-    if ((await stat(path)).size > MAX_BYTES) throw new Error("is larger than 1 MiB");
+    const found = await stat(path);
+    if (!found.isFile()) throw new Error("is not a file");
+    if (found.size > MAX_BYTES) throw new Error("is larger than 1 MiB");
     json = JSON.parse(await readFile(path, "utf8"));
   } catch (error) {
     throw usage(`--compare: ${file}: ${messageIn(error)}`, "name a file with the output of bench -o json");
