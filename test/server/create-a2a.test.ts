@@ -114,6 +114,31 @@ const bothAt = (url: string): unknown[] => [
   ["Answers you.", url],
 ];
 
+describe("the handler after middleware that sets an encoding", () => {
+  it.each(["utf8", "latin1", "base64"] as const)("reads the bytes of a body in %s", async (encoding) => {
+    const app = express().use((request, _response, next) => {
+      request.setEncoding(encoding);
+      next();
+    });
+    const echo: Agent = {
+      ...agent,
+      async *execute({ text }) {
+        yield completed(text);
+      },
+    };
+    const url = await serve(app.use(make({ agent: echo }).handler));
+    const message = { messageId: "1", role: Role.USER, parts: [{ content: { case: "text" as const, value: "Zoë" } }] };
+    const body = JSON.stringify({ message: { messageId: "2", role: "ROLE_USER", parts: [{ text: "Zoë" }] } });
+    const headers = { "content-type": "application/json", "a2a-version": "1.0" };
+    const answer = await (await fetch(`${url}/message:send`, { method: "POST", headers, body })).text();
+    expect(answer).toContain('"text":"Zoë"');
+    const client = createClient(A2AService, createConnectTransport({ baseUrl: url, httpVersion: "1.1" }));
+    let events = 0;
+    for await (const _ of client.sendStreamingMessage({ message })) events++;
+    expect(events).toBeGreaterThan(1);
+  });
+});
+
 describe("createA2A()", () => {
   it("names every wrong option at once", () => {
     const card = { name: "", description: "", version: "1" };

@@ -10,7 +10,7 @@ import { BodyCollector } from "../body.js";
 import { allValues, HttpExchange, valuesIn } from "../exchange.js";
 import type { BodySize, HttpRequest } from "../request.js";
 import { type BodySource, type HeaderPairs, type HttpResponse, headOf, isSource } from "../response.js";
-import { mountOf, withParsedBody } from "./mount.js";
+import { bytesOfChunk, bytesOfChunks, mountOf, withParsedBody } from "./mount.js";
 import { peerOf } from "./peer.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 import { NodeWriter } from "./writer.js";
@@ -120,7 +120,7 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
 
   chunks(): AsyncIterable<Uint8Array> {
     this.#isConversation = true;
-    return this.#request.iterator({ destroyOnReturn: false });
+    return bytesOfChunks(this.#request);
   }
 
   discard(): void {
@@ -262,8 +262,8 @@ const collectorKey: unique symbol = Symbol("collector");
 
 type CollectedRequest = NodeServerRequest & { [collectorKey]?: BodyCollector | undefined };
 
-function onRequestData(this: CollectedRequest, chunk: Buffer): void {
-  this[collectorKey]?.take(chunk);
+function onRequestData(this: CollectedRequest, chunk: Buffer | string): void {
+  this[collectorKey]?.take(bytesOfChunk(this, chunk));
 }
 
 function onEnd(this: CollectedRequest): void {

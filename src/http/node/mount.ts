@@ -1,4 +1,5 @@
 import { IncomingMessage } from "node:http";
+import { mapStream } from "../../core/map-stream.js";
 import { membersOf } from "../../core/members.js";
 import { percentDecoded } from "../../core/net.js";
 import type { NodeServerRequest } from "./types.js";
@@ -71,4 +72,16 @@ export function withParsedBody(request: NodeServerRequest): NodeServerRequest {
   replayed.push(bytes);
   replayed.push(null);
   return replayed;
+}
+
+/** Returns the bytes of a chunk of a body, which is text after middleware has called `setEncoding()`. */
+export function bytesOfChunk(request: NodeServerRequest, chunk: Uint8Array | string): Uint8Array {
+  return typeof chunk === "string" ? Buffer.from(chunk, request.readableEncoding ?? "utf8") : chunk;
+}
+
+/** Returns the chunks of a body as bytes. The request stays open if the reader stops early. */
+export function bytesOfChunks(request: NodeServerRequest): AsyncIterable<Uint8Array> {
+  const chunks: AsyncIterable<Uint8Array | string> = request.iterator({ destroyOnReturn: false });
+  if (request.readableEncoding === null) return chunks as AsyncIterable<Uint8Array>;
+  return mapStream(chunks, { item: (chunk) => bytesOfChunk(request, chunk) });
 }
