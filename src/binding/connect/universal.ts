@@ -8,13 +8,14 @@ import { requestFacts } from "../../core/log.js";
 import { parseUrl } from "../../core/net.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";
-import type { BodySource, BodyWriter, HttpResponse, Rejection } from "../../http/response.js";
+import { type BodySource, type BodyWriter, type HttpResponse, isSource, type Rejection } from "../../http/response.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { connectTimeoutMs, grpcTimeoutMs } from "../../wire/service-params.js";
 import type { BindingOptions } from "../binding.js";
 import { type DeadlineFault, deadlineFault } from "../deadline.js";
 import { contextValues, hasCalled } from "./call.js";
 import { forConnect } from "./error.js";
+import { explained } from "./own-errors.js";
 import { isGrpc, needsTrailers } from "./protocol.js";
 import { refuse } from "./rejection.js";
 
@@ -64,7 +65,12 @@ export async function answer(
     const [response, first] = await httpResponse(universalAnswer, answering);
     if (hasCalled(values)) return response;
     const reason = rejectionReason(universalAnswer, first);
-    return { ...response, rejections: [{ binding: needsTrailers(request) ? "grpc" : BINDING, method, reason }] };
+    const own = explained(universalAnswer, first);
+    if (own !== undefined && isSource(response.body)) response.body.cancel();
+    return {
+      ...(own ?? response),
+      rejections: [{ binding: needsTrailers(request) ? "grpc" : BINDING, method, reason }],
+    };
   } catch (error) {
     failed(error);
     return { status: 500 };
