@@ -12,6 +12,7 @@ import type { BodySize, HttpRequest } from "../request.js";
 import { type BodySource, type HeaderPairs, type HttpResponse, headOf, isSource } from "../response.js";
 import { bytesOfChunk, bytesOfChunks, mountOf, withParsedBody } from "./mount.js";
 import { peerOf } from "./peer.js";
+import { codingFault } from "./transfer-coding.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 import { NodeWriter } from "./writer.js";
 
@@ -107,6 +108,11 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
   }
 
   readBody(size: BodySize, arrivals: Arrivals): Promise<Buffer> {
+    const fault = codingFault(this.#request);
+    if (fault !== undefined) {
+      this.discard();
+      return Promise.reject(fault);
+    }
     const collector = new BodyCollector(this, size, arrivals);
     const bytes = collector.bytes();
     const request: CollectedRequest = this.#request;

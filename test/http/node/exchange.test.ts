@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import * as http from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
+import { defaultLimits } from "../../../src/core/limits.js";
+import { Arrivals } from "../../../src/http/arrivals.js";
 import { NodeExchange } from "../../../src/http/node/exchange.js";
 
 const opened: http.Server[] = [];
@@ -72,5 +75,26 @@ describe("NodeExchange.reply()", () => {
       exchange.reply({ ...whole, body: "again" });
     });
     expect((await seen(url)).slice(0, 2)).toEqual([201, "größer"]);
+  });
+});
+
+describe("NodeExchange.readBody()", () => {
+  it.each([
+    ["chunked", "{}"],
+    ["Chunked", "{}"],
+    ["gzip, chunked", "INVALID_REQUEST"],
+    ["deflate,chunked", "INVALID_REQUEST"],
+  ])("reads a body in the transfer coding %s as it is: %s", async (coding, body) => {
+    const url = await serve((request, response) => {
+      const exchange = exchangeOf(request, response);
+      exchange
+        .readBody({ max: 100, framing: 0 }, new Arrivals({ limits: defaultLimits }))
+        .then(String, ({ reason }) => reason)
+        .then((text: string) => exchange.reply({ ...whole, body: text }));
+    });
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    socket.write(`POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ntransfer-encoding: ${coding}\r\n\r\n`);
+    socket.write("2\r\n{}\r\n0\r\n\r\n");
+    expect(await text(socket)).toMatch(new RegExp(`${body}$`));
   });
 });
