@@ -197,6 +197,8 @@ export class WriterClient {
     this.#commits += 1;
     this.#writes += count;
     if (ms !== undefined) this.#observer(ms / 1_000, of);
+    // A late write that fails ends no outage: the disk counts as failed until probes succeed.
+    if (reply.failed === true && this.#troubles.has("timeout")) this.#noteDisk("The last write failed after its time.");
     this.#answered();
     if (reply.lost !== undefined) this.#troubles.noteFile(reply.lost);
     if (reply.outgrown !== undefined) this.#troubles.note("schema", restartFault(reply.outgrown));
@@ -247,11 +249,15 @@ export class WriterClient {
     this.#probing = false;
     if (reason !== null) {
       this.#goodProbes = 0;
-      // Writes are still attempted: smaller ones may fit, and a failing disk answers quickly.
-      this.#troubles.note("disk", { reason, restartHelps: false, refuses: false });
+      this.#noteDisk(reason);
     } else if (++this.#goodProbes >= GOOD_PROBES) {
       this.#troubles.note("disk", undefined);
     }
+  }
+
+  /** Writes are still attempted: smaller ones may fit, and a failing disk answers quickly. */
+  #noteDisk(reason: string): void {
+    this.#troubles.note("disk", { reason, restartHelps: false, refuses: false });
   }
 
   #start(): void {

@@ -162,6 +162,19 @@ describe("a write that takes too long", () => {
     expect(changes.slice(0, 2)).toMatchObject([unhealthy(/under way/), healthy]);
   }, 30_000);
 
+  it("is no recovery when it fails, while another process still holds the file", async () => {
+    const { path, store, changes } = await openWith({ stallMs: 500, writeTimeoutMs: 1_500 });
+    const other = openDatabase(path);
+    other.exec("BEGIN IMMEDIATE");
+    await expect(create(store, { taskId: "late" })).rejects.toMatchObject(unavailable);
+    // SQLite itself gives up after 10 seconds.
+    await expect.poll(() => store.health.status, { timeout: 15_000 }).toMatchObject(unhealthy(/failed/));
+    expect(changes).not.toContainEqual(healthy);
+    other.exec("ROLLBACK");
+    other.close();
+    await expect.poll(() => store.health.status, { timeout: 15_000 }).toEqual(healthy);
+  }, 40_000);
+
   it("does not keep the store from being closed", async () => {
     const { path, store } = await openWith({ stallMs: 500, writeTimeoutMs: 1_500 });
     const other = openDatabase(path);
