@@ -62,3 +62,17 @@ describe.each(["JSONRPC", "HTTP+JSON"])("a stream of one task over %s", (binding
     expect(await followed(binding, events)).toEqual({ text: "ours", state: TaskState.COMPLETED });
   });
 });
+
+describe.each(["JSONRPC", "HTTP+JSON"])("getTask() and cancelTask() over %s", (binding) => {
+  it.each([
+    ["no task", {}],
+    ["a task in an envelope", whole("COMPLETED")],
+    ["another task", whole("COMPLETED", { id: "other" }).task],
+  ])("reject %s", async (_, answer) => {
+    const names = ["GetTask", "CancelTask", "/tasks/t"];
+    const client = await serverOf(binding, [], Object.fromEntries(names.map((name) => [name, answer])));
+    const error = { reason: "INVALID_AGENT_RESPONSE", message: "The answer is not the task t." };
+    await expect(client.getTask({ id: "t" })).rejects.toMatchObject(error);
+    await expect(client.cancelTask({ id: "t" })).rejects.toMatchObject(error);
+  });
+});

@@ -1,6 +1,13 @@
 import type { DescMethodStreaming, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { type CallOptions, type Client, makeAnyClient, type Transport } from "@connectrpc/connect";
-import { A2AService, type SendMessageRequestSchema, type StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import {
+  A2AService,
+  type SendMessageRequestSchema,
+  type StreamResponseSchema,
+  type Task,
+  TaskSchema,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError } from "../../core/error.js";
 import { CallScope } from "./call-scope.js";
 import { checkRequest } from "./check.js";
 import { checkOptions, methodChecks } from "./check-options.js";
@@ -27,8 +34,14 @@ function unaryOver(transport: Transport, method: DescMethodUnary) {
     const response = await transport.unary(method, signal, timeoutMs, headers, input, contextValues);
     options?.onHeader?.(response.header);
     options?.onTrailer?.(response.trailer);
+    if (method.output === TaskSchema) checkTask(response.message as unknown as Task, input as { id?: string });
     return response.message;
   };
+}
+
+/** Rejects another task than the requested one, and JSON that has no task. */
+function checkTask(task: Task, { id = "" }: { readonly id?: string }): void {
+  if (task.id !== id) throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is not the task ${id}.`);
 }
 
 function streamOver(transport: Transport, method: Streaming) {
