@@ -225,6 +225,7 @@ export function store(_name: string, value: unknown): string[] {
   if (value === undefined || value === null) return ["store is missing: sqliteStore(path) or memoryStore()"];
   if (typeof value === "string") return [`store is a text: write sqliteStore(${check.shown(value)})`];
   if (typeof membersOf(value).append === "function") return [];
+  if (typeof membersOf(value).then === "function") return ["store is a promise: write await postgresStore({ url })"];
   return [`store is ${described(value)}, not a store: write sqliteStore(path) or memoryStore()`];
 }
 

@@ -95,6 +95,7 @@ describe("settle()", () => {
     [{ store: undefined }, "store is missing: sqliteStore(path) or memoryStore()"],
     [{ store: "tasks.db" }, 'store is a text: write sqliteStore("tasks.db")'],
     [{ store: { path: "tasks.db" } }, "store is an object with the members path, not a store: write sqliteStore(path)"],
+    [{ store: Promise.resolve(memoryStore()) }, "store is a promise: write await postgresStore({ url })"],
     [{ store: () => {} }, "store is a function, not a store"],
     [{ security: {} }, "security is not an option: it belongs on the agent"],
     [{ accept() {} }, "accept is not an option: it belongs on the agent"],
