@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AError } from "../../src/core/error.js";
+import { cardJson, serveCards } from "./card-server.js";
 import { serverOf } from "./scripted.js";
+import { connect } from "./world.js";
 
 const place = { taskId: "t", contextId: "c" };
 const status = (state: string, of = place) => ({ statusUpdate: { ...of, status: { state: `TASK_STATE_${state}` } } });
@@ -60,6 +62,23 @@ describe.each(["JSONRPC", "HTTP+JSON"])("a stream of one task over %s", (binding
     const none = { taskId: "", contextId: "" };
     const events = [whole("WORKING"), piece("ours", none), status("COMPLETED", none)];
     expect(await followed(binding, events)).toEqual({ text: "ours", state: TaskState.COMPLETED });
+  });
+});
+
+describe("a stream that does not end with its task", () => {
+  it("ends within a short time, also if further events keep it busy", async () => {
+    const { url } = await serveCards((_request, response) => {
+      const write = (event: object): void => void response.write(`data: ${JSON.stringify(event)}\n\n`);
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const event of [whole("WORKING"), status("COMPLETED")]) write(event);
+      const timer = setInterval(() => write(status("WORKING")), 20);
+      response.on("close", () => clearInterval(timer));
+    });
+    const supportedInterfaces = [{ url, protocolBinding: "HTTP+JSON", protocolVersion: "1.0" }];
+    const client = await connect(cardJson({ supportedInterfaces, capabilities: { streaming: true } }));
+    const states: (TaskState | undefined)[] = [];
+    for await (const { task } of client.stream("x")) states.push(task?.status?.state);
+    expect(states).toEqual([TaskState.WORKING, TaskState.COMPLETED]);
   });
 });
 

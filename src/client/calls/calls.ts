@@ -34,13 +34,13 @@ function unaryOver(transport: Transport, method: DescMethodUnary) {
     const response = await transport.unary(method, signal, timeoutMs, headers, input, contextValues);
     options?.onHeader?.(response.header);
     options?.onTrailer?.(response.trailer);
-    if (method.output === TaskSchema) checkTask(response.message as unknown as Task, input as { id?: string });
+    if (method.output === TaskSchema) checkTask(response.message as Partial<Task>, input as { id?: string });
     return response.message;
   };
 }
 
 /** Rejects another task than the requested one, and JSON that has no task. */
-function checkTask(task: Task, { id = "" }: { readonly id?: string }): void {
+function checkTask(task: Partial<Task>, { id }: { readonly id?: string }): void {
   if (task.id !== id) throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is not the task ${id}.`);
 }
 

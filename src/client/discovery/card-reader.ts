@@ -68,7 +68,7 @@ async function olderCardJson(
 ): Promise<Readonly<Record<string, unknown>>> {
   const { olderCard } = await loaded(loadCardConversion());
   const card = olderCard(json);
-  if (card === undefined) throw notACard(json, where);
+  if (card === undefined) throw unknownCard(json, where);
   return card;
 }
 
@@ -94,7 +94,7 @@ function checkValues(text: string, where: string): void {
   const excess = excessOfJson(utf8Of(text), MAX_VALUES);
   if (excess === undefined) return;
   const what = excess === "values" ? `has more than ${MAX_VALUES} values` : "nests too deep";
-  throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is not an agent card: it ${what}.`);
+  throw notACard(where, what);
 }
 
 function parsedCard(text: string, where: string): Record<string, unknown> {
@@ -102,24 +102,23 @@ function parsedCard(text: string, where: string): Record<string, unknown> {
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is not an agent card: it is not JSON.`, { cause });
+    throw notACard(where, "is not JSON", cause);
   }
-  if (!isJsonObject(json))
-    throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is not an agent card: it is not a JSON object.`);
+  if (!isJsonObject(json)) throw notACard(where, "is not a JSON object");
   mendSecurity(json);
   return json;
 }
 
+function notACard(where: string, what: string, cause?: unknown): A2AError {
+  return new A2AError("INVALID_AGENT_RESPONSE", `${where} is not an agent card: it ${what}.`, { cause });
+}
+
 /** Returns the error for JSON that is not a card of any version; cards before 1.0 had one `url`. */
-function notACard(json: Readonly<Record<string, unknown>>, where: string): A2AError {
-  if (typeof json.url !== "string") {
-    const what =
-      typeof json.protocolVersion === "string" ? "neither supportedInterfaces nor a url" : "no supportedInterfaces";
-    const message = `${where} is not an agent card: it has ${what}.`;
-    return new A2AError("INVALID_AGENT_RESPONSE", message);
-  }
-  const declared = typeof json.protocolVersion === "string" ? json.protocolVersion.slice(0, 32) : "";
-  return versionNotSupported(where, declared === "" ? [] : [declared]);
+function unknownCard({ url, protocolVersion }: Readonly<Record<string, unknown>>, where: string): A2AError {
+  const declared = typeof protocolVersion === "string" ? protocolVersion.slice(0, 32) : undefined;
+  if (typeof url === "string") return versionNotSupported(where, declared ? [declared] : []);
+  const what = declared === undefined ? "no supportedInterfaces" : "neither supportedInterfaces nor a url";
+  return notACard(where, `has ${what}`);
 }
 
 /**

@@ -132,11 +132,13 @@ export class TaskFollower {
   async *#connection(): AsyncGenerator<Update, A2AError | undefined, undefined> {
     const attempt = new StreamConnection(this.#scope, this.#options.stallMs);
     let iterator: AsyncIterator<StreamResponse> | undefined;
+    let endsAt: number | undefined;
     try {
       iterator = this.#open(attempt.signal)[Symbol.asyncIterator]();
       for (;;) {
-        // The stream of a finished task has to end, within a short time.
-        const result = await attempt.next(iterator, isTerminal(this.#fold.state) ? END_MS : undefined);
+        // The stream of a finished task has to end, within a short time that further events do not extend.
+        if (isTerminal(this.#fold.state)) endsAt ??= performance.now() + END_MS;
+        const result = await attempt.next(iterator, endsAt && endsAt - performance.now());
         if (result.done === true) return undefined;
         const update = this.#isWithoutTask(result.value) ? yield* this.#join(result.value) : this.#take(result.value);
         if (update !== undefined) yield update;
