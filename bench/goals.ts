@@ -30,6 +30,12 @@ export const GOALS = {
     atLeast: 0.75,
   },
   restReply: { scenario: "http-replies", what: "message reply over REST, calls/s", against: CODEC, atLeast: 0.75 },
+  pipelinedReply: {
+    scenario: "pipelined-replies",
+    what: "message reply over JSON-RPC, 10 requests pipelined on each connection, calls/s",
+    against: "not pipelined",
+    atLeast: 0.9,
+  },
   grpcReply: {
     scenario: "grpc-replies",
     what: "message reply over gRPC, calls/s",

@@ -28,6 +28,8 @@ export interface RateJob {
   readonly kind: "rate";
   readonly call: WireCall;
   readonly callers: number;
+  /** How many callers share a connection of HTTP/1.1 and pipeline their requests on it; each has its own when left out. */
+  readonly pipelined?: number;
   /** The loop ends after this time, in milliseconds, or after this many calls, whichever comes first. */
   readonly ms?: number;
   readonly calls?: number;

@@ -29,7 +29,14 @@ import { postgresAppends } from "./scenarios/postgres-appends.js";
 import { postgresTasks } from "./scenarios/postgres-tasks.js";
 import { pushDead, pushDelay, pushMemory, pushRate } from "./scenarios/push.js";
 import { reads } from "./scenarios/reads.js";
-import { connectReplies, grpcReplies, httpReplies, jwtReplies, versionReplies } from "./scenarios/replies.js";
+import {
+  connectReplies,
+  grpcReplies,
+  httpReplies,
+  jwtReplies,
+  pipelinedReplies,
+  versionReplies,
+} from "./scenarios/replies.js";
 import { restart } from "./scenarios/restart.js";
 import { servedTasks } from "./scenarios/served-tasks.js";
 import { size } from "./scenarios/size.js";
@@ -42,6 +49,7 @@ import { workers } from "./scenarios/workers.js";
 
 const SCENARIOS: readonly Scenario[] = [
   httpReplies,
+  pipelinedReplies,
   grpcReplies,
   connectReplies,
   jwtReplies,

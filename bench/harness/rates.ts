@@ -12,6 +12,8 @@ export interface Lane {
   readonly check?: (body: Buffer) => void;
   /** How many calls are under way at once; `CALLERS` when left out. */
   readonly callers?: number;
+  /** How many callers share a connection of HTTP/1.1; 1 when left out. */
+  readonly pipelined?: number;
 }
 
 /** What a load generator tells of one round. */
@@ -60,8 +62,8 @@ const least = (values: readonly number[]): number => Math.min(...values);
 const SATURATED = 0.8;
 
 /** The bench's own generator, a process beside the server's. */
-export const ownGenerator: Generator = (bench, { call, callers = CALLERS }, ms) =>
-  bench.load.run({ kind: "rate", call, callers, ms });
+export const ownGenerator: Generator = (bench, { call, callers = CALLERS, pipelined = 1 }, ms) =>
+  bench.load.run({ kind: "rate", call, callers, pipelined, ms });
 
 /** How rates are measured: rounds of each lane, how long they are and how long the warm-up is, in milliseconds. */
 export interface Plan {

@@ -17,13 +17,20 @@ export function openSocket(port: number): Promise<Socket> {
   });
 }
 
-/** A connection that is kept alive, with one call on it at a time. */
+interface Waiting {
+  resolve(body: Buffer): void;
+  reject(error: Error): void;
+}
+
+/** A connection that is kept alive. Calls that are under way at once are pipelined (RFC 9112, 9.3.2). */
 export async function openHttp1(call: Http1Call): Promise<Connection> {
   const socket = await openSocket(call.port);
   const requests = new Numbered(Buffer.from(call.request, "base64"), call);
   const expect = Buffer.from(call.expect);
-  let resolve = (_: Buffer): void => {};
-  let reject = (_: Error): void => {};
+  const waiting: Waiting[] = [];
+  const reject = (error: Error): void => {
+    for (const call of waiting.splice(0)) call.reject(error);
+  };
   let body: Buffer[] = [];
   const reader = new ResponseReader({
     body: (bytes) => void body.push(bytes),
@@ -31,22 +38,21 @@ export async function openHttp1(call: Http1Call): Promise<Connection> {
       const [only, ...more] = body;
       const whole = only !== undefined && more.length === 0 ? only : Buffer.concat(body);
       body = [];
-      if (reader.status === "200" && whole.includes(expect)) resolve(whole);
+      if (reader.status === "200" && whole.includes(expect)) waiting.shift()?.resolve(whole);
       else reject(unexpected(reader.status, whole));
     },
   });
   socket.on("data", (chunk) => reader.push(chunk));
-  socket.on("error", (error) => reject(error));
+  socket.on("error", reject);
   socket.on("close", () => reject(new Error("the server closed the connection")));
   return {
     exchange: () =>
-      new Promise((done, failed) => {
-        resolve = done;
-        reject = failed;
+      new Promise((resolve, reject) => {
+        waiting.push({ resolve, reject });
         socket.write(requests.next());
       }),
     close: () => {
-      reject = () => {};
+      waiting.length = 0;
       socket.destroy();
     },
   };

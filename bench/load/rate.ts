@@ -8,8 +8,8 @@ const CALLS_PER_CHANNEL = 10;
 
 /** Measures calls a second. Rejects at the first answer that is not what was expected. */
 export async function rate(job: RateJob): Promise<RateResult> {
-  const { call, callers, ms = Number.POSITIVE_INFINITY, calls = Number.POSITIVE_INFINITY } = job;
-  const perConnection = call.transport === "http1" ? 1 : CALLS_PER_CHANNEL;
+  const { call, callers, pipelined = 1, ms = Number.POSITIVE_INFINITY, calls = Number.POSITIVE_INFINITY } = job;
+  const perConnection = call.transport === "http1" ? pipelined : CALLS_PER_CHANNEL;
   const connections = await Promise.all(
     Array.from({ length: Math.ceil(callers / perConnection) }, () => openConnection(call)),
   );

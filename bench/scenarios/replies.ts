@@ -52,6 +52,30 @@ export const httpReplies: Scenario = {
   },
 };
 
+/** Callers that share a connection, in `pipelinedReplies`. */
+const PIPELINED = 10;
+
+/** Requests that are sent before the answer to the one before has come, beside a connection for each caller. */
+export const pipelinedReplies: Scenario = {
+  name: "pipelined-replies",
+  async run(bench) {
+    const codec = replyLane(CODEC, await bench.start("bare-http", "codec"), restSend);
+    const parley = replyLane("Parley, JSON-RPC", await bench.start("parley", "message"), rpcSend);
+    const pipelined = (lane: Lane): Lane => ({ ...lane, name: `${lane.name}, pipelined`, pipelined: PIPELINED });
+    const lanes = [codec, pipelined(codec), parley, pipelined(parley)];
+    const rates = await Rates.measure(bench, lanes);
+    const column = "not pipelined";
+    return {
+      title: `Message replies over HTTP/1.1, ${PIPELINED} requests pipelined on each connection`,
+      rows: lanes.map(({ name }, index) => {
+        const isMeasured = name === `${parley.name}, pipelined`;
+        const of = lanes[index - (index % 2)]?.name ?? name;
+        return rates.row(name, of, { column, ...(isMeasured && { goal: "pipelinedReply" as const }) });
+      }),
+    };
+  },
+};
+
 export const grpcReplies: Scenario = {
   name: "grpc-replies",
   async run(bench) {
