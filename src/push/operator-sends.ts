@@ -163,8 +163,11 @@ export class OperatorSends<T> {
     const { parts } = this.#own;
     const { taskId, tenant, owner } = head;
     const wanted = opened.version === "" ? parts.wanted : parts.wantedWithTask;
-    // The whole log: the generations of a task that continues another one do not tell their positions.
-    for await (const page of parts.pushes.readEntries({ taskId, tenant, owner, after: 0, last: head.position })) {
+    let after = 0;
+    // The generations of a task begin with its creation's, and rise by at most one with each position.
+    for await (const [created] of parts.pushes.readEntries({ taskId, tenant, owner, after, last: 1 }))
+      after = Math.max(0, generation - (created?.generation ?? generation));
+    for await (const page of parts.pushes.readEntries({ taskId, tenant, owner, after, last: head.position })) {
       for (const entry of page) {
         if (entry.generation > generation) throw unknownGeneration("is not one of an event of this task");
         if (entry.generation < generation || entry.event.case === undefined || !countsAsGeneration(entry.event))

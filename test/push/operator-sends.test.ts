@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Attempt } from "../../src/push/attempt-history.js";
 import { outgoingPushes } from "../../src/push/dispatcher.js";
@@ -151,6 +151,17 @@ describe("an event that is sent again", () => {
       expect(again?.headers["parley-test"]).toBeUndefined();
     }
     expect(await stateOf(log)).toEqual(before);
+  });
+
+  it("is found without a read of the events before it", async () => {
+    const one = await rig().start();
+    const events = Array.from({ length: 200 }, (_, index) => chunk(String(index)));
+    const log = await Log.create(store, [receiver.url("/a")], events);
+    one.news();
+    await delivered(log);
+    const read = vi.spyOn(store, "read");
+    expect(await resend(one, log, 200)).toMatchObject({ generation: 200, failure: "" });
+    expect(read.mock.calls.map(([{ after }]) => after)).toEqual([0, 199]);
   });
 
   it("takes no buffer space of healthy hosts while its own host stalls", async () => {

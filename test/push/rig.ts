@@ -162,9 +162,10 @@ export class Rig {
         const folded = loaded && (await foldLarge(store, loaded, position));
         return folded && { fold: folded.fold, isLive: false };
       },
-      async *readEntries({ taskId, after }) {
-        for (let position = after; ; ) {
-          const entries = (await store.read({ taskId, after: position, limit: 16 })).map(decodeEntry);
+      async *readEntries({ taskId, after, last = Number.MAX_SAFE_INTEGER }) {
+        for (let position = after; position < last; ) {
+          const limit = Math.min(16, last - position);
+          const entries = (await store.read({ taskId, after: position, limit })).map(decodeEntry);
           const end = entries.at(-1);
           if (end === undefined) return;
           yield entries;
