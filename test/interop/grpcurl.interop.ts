@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentInterfaceSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Agent, completed, createServer } from "../../src/index.js";
-import { commandOf } from "../../src/page/command.js";
+import { shellCommand } from "../../src/page/command.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { grpcurlProgram } from "./support/grpcurl.js";
@@ -73,7 +73,7 @@ describe("the page's commands for grpcurl", () => {
     const own = await createServer({ agent: echo, store: memoryStore(), port: 0, grpcPort: 0, preview: "1.1" });
     const url = `127.0.0.1:${own.grpcPort}`;
     const shown = { protocolBinding: "GRPC", protocolVersion, url, tenant: "" };
-    const command = commandOf(create(AgentInterfaceSchema, shown)) ?? "";
+    const command = shellCommand(create(AgentInterfaceSchema, shown)) ?? "";
     const { stdout } = await run("sh", ["-c", command.replace(/^grpcurl/, program)]);
     expect(stdout).toContain("heard hello");
     await own.close({ graceMs: 0 });

@@ -21,18 +21,18 @@ import { jsonOptions } from "./definition.js";
  * an incomplete envelope. Its code and message stay.
  *
  * @param body the only chunk of the answer
- * @returns undefined if the answer is no such error, or has details
+ * @returns the parts of the answer that change; undefined if it is no such error, or has details
  */
 export function explained(
   { status, header, trailer }: UniversalServerResponse,
   body: Uint8Array | undefined,
-): HttpResponse | undefined {
+): Partial<HttpResponse> | undefined {
   const headers = new Headers(header);
   const type = headers.get("content-type");
   if (isGrpcType(type) && !isGrpcWebType(type)) {
     const trailers = new Headers(trailer);
     const error = detailed(findTrailerError(trailers));
-    return error && { status, headers, trailers: setTrailerStatus(trailers, error) };
+    return error && { trailers: setTrailerStatus(trailers, error) };
   }
   if (body === undefined) return undefined;
   const content = body.subarray(PREFIX_BYTES);
@@ -68,7 +68,8 @@ const reasons: Readonly<Partial<Record<Code, Reason>>> = {
 
 /** Returns an error with ErrorInfo; undefined for none, or one that has details. */
 function detailed(error: ConnectError | undefined): ConnectError | undefined {
-  if (error === undefined || error.details.length > 0) return undefined;
+  // NotFound is the answer of the health service.
+  if (error === undefined || error.details.length > 0 || error.code === Code.NotFound) return undefined;
   const { rawMessage, code } = error;
   const made = new ConnectError(rawMessage, code);
   made.details = detailsOf(new A2AError(reasons[code] ?? "INVALID_REQUEST", rawMessage));

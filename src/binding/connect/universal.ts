@@ -66,11 +66,9 @@ export async function answer(
     if (hasCalled(values)) return response;
     const reason = rejectionReason(universalAnswer, first);
     const own = explained(universalAnswer, first);
-    if (own !== undefined && isSource(response.body)) response.body.cancel();
-    return {
-      ...(own ?? response),
-      rejections: [{ binding: needsTrailers(request) ? "grpc" : BINDING, method, reason }],
-    };
+    if (own?.body !== undefined && isSource(response.body)) response.body.cancel();
+    const rejections = [{ binding: needsTrailers(request) ? "grpc" : BINDING, method, reason }];
+    return { ...response, ...own, rejections };
   } catch (error) {
     failed(error);
     return { status: 500 };
