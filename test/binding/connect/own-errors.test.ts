@@ -1,3 +1,5 @@
+import { connect } from "node:http2";
+import { buffer } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -34,6 +36,13 @@ const protocols = {
     frame: envelope,
     errorIn: (body: Buffer) => endStreamFromJson(body.subarray(5)).error,
   },
+  grpc: {
+    type: "application/grpc+json",
+    method: "GetTask",
+    encoding: "grpc-encoding",
+    frame: envelope,
+    errorIn: (_: Buffer, head: Headers) => findTrailerError(head),
+  },
   "grpc-web": {
     type: "application/grpc-web+json",
     method: "GetTask",
@@ -57,7 +66,7 @@ interface Case {
   readonly code: Code;
 }
 
-const enveloped = ["connect stream", "grpc-web"] as const;
+const enveloped = ["connect stream", "grpc", "grpc-web"] as const;
 const plain =
   (text: string | Uint8Array, flags = 0) =>
   (name: Name) =>
@@ -119,19 +128,44 @@ const cases: readonly Case[] = [
   { what: "a malformed timeout", timeout: "soon", reason: "INVALID_REQUEST", code: Code.InvalidArgument },
 ];
 
+type Posted = { readonly head: Headers; readonly body: Buffer };
+
+async function post(url: string, headers: Headers, body: Uint8Array): Promise<Posted> {
+  const answer = await fetch(url, { method: "POST", headers, body: Buffer.from(body) });
+  return { head: answer.headers, body: Buffer.from(await answer.arrayBuffer()) };
+}
+
+/** Posts over HTTP/2; the trailers of the answer are in its head. */
+async function postH2(url: string, headers: Headers, body: Uint8Array): Promise<Posted> {
+  const { origin, pathname } = new URL(url);
+  const session = connect(origin);
+  try {
+    const request = session.request({ ":method": "POST", ":path": pathname, ...Object.fromEntries(headers) });
+    const head = new Headers();
+    const note = (fields: object): void => {
+      for (const [name, value] of Object.entries(fields)) if (!name.startsWith(":")) head.set(name, String(value));
+    };
+    request.on("response", note).on("trailers", note).end(body);
+    return { head, body: await buffer(request) };
+  } finally {
+    session.close();
+  }
+}
+
 describe.each(Object.keys(protocols) as Name[])("an error of %s before its call begins", (name) => {
   const { type, method, encoding, frame, errorIn } = protocols[name];
 
   it.each(cases.filter(({ of = Object.keys(protocols) }) => of.includes(name)))(
     "has ErrorInfo for $what",
     async ({ encoding: compression, timeout, body = () => frame(json), reason, code }) => {
-      const { h1 } = await serve(() => create(TaskSchema), { maxRequestBytes: 2_000 });
+      const { h1, h2 } = await serve(() => create(TaskSchema), { maxRequestBytes: 2_000 });
       const headers = new Headers({ "content-type": type });
       if (compression !== undefined) headers.set(encoding, compression);
-      if (timeout !== undefined) headers.set(name === "grpc-web" ? "grpc-timeout" : "connect-timeout-ms", timeout);
-      const url = `${h1}/${A2AService.typeName}/${method}`;
-      const answer = await fetch(url, { method: "POST", headers, body: Buffer.from(body(name)) });
-      const error = errorIn(Buffer.from(await answer.arrayBuffer()), answer.headers);
+      if (timeout !== undefined) headers.set(name.startsWith("grpc") ? "grpc-timeout" : "connect-timeout-ms", timeout);
+      const path = `/${A2AService.typeName}/${method}`;
+      const isGrpc = name === "grpc";
+      const answer = await (isGrpc ? postH2 : post)(`${isGrpc ? h2 : h1}${path}`, headers, body(name));
+      const error = errorIn(answer.body, answer.head);
       expect(error?.code).toBe(code);
       expect(error?.rawMessage).not.toBe("");
       expect(error?.findDetails(ErrorInfoSchema)).toMatchObject([{ reason }]);
