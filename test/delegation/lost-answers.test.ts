@@ -63,9 +63,9 @@ async function losing({
       await answer.body?.cancel();
       return void request.socket.destroy();
     }
-    const said = request.url?.endsWith("agent-card.json")
-      ? JSON.stringify(plain((await answer.json()) as object, binding, url))
-      : undefined;
+    // A client that reads the card again asks whether it has changed.
+    const isCard = request.url?.endsWith("agent-card.json") && answer.status === 200;
+    const said = isCard ? JSON.stringify(plain((await answer.json()) as object, binding, url)) : undefined;
     response.writeHead(
       answer.status,
       Object.fromEntries([...answer.headers].filter(([it]) => it !== "content-length")),

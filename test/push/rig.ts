@@ -163,13 +163,14 @@ export class Rig {
         return folded && { fold: folded.fold, isLive: false };
       },
       async *readEntries({ taskId, after, last = Number.MAX_SAFE_INTEGER }) {
-        for (let position = after; position < last; ) {
-          const limit = Math.min(16, last - position);
-          const entries = (await store.read({ taskId, after: position, limit })).map(decodeEntry);
+        for (let position = after; ; ) {
+          const read = (await store.read({ taskId, after: position, limit: 16 })).map(decodeEntry);
+          const entries = read.filter((entry) => entry.position <= last);
           const end = entries.at(-1);
           if (end === undefined) return;
           yield entries;
           position = end.position;
+          if (position === last) return;
         }
       },
     };
