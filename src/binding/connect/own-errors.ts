@@ -21,7 +21,7 @@ import { jsonOptions } from "./definition.js";
  * an incomplete envelope. Its code and message stay.
  *
  * @param body the only chunk of the answer
- * @returns the parts of the answer that change; undefined if it is no such error, or has details
+ * @returns the changed parts of the answer; undefined for other answers, and for errors that already have details
  */
 export function explained(
   { status, header, trailer }: UniversalServerResponse,
