@@ -96,6 +96,23 @@ describe("a client that asks for a long stream, never reads and answers no ping"
   );
 });
 
+describe("a client that never ends its TLS handshake", () => {
+  const stalls = { "sends nothing": "", "sends the beginning of a record": "\x16\x03\x01\x02" };
+  const ports = ["port", "grpcPort"] as const;
+
+  it.each(Object.entries(stalls))("is disconnected on both ports if it %s", async (_name, said) => {
+    const served = await serve({ limits: { requestTimeoutMs: 300 }, tls: testTls });
+    await Promise.all(
+      ports.map((port) => {
+        const socket = net.connect(served[port], "127.0.0.1", () => socket.write(said, "latin1")).resume();
+        cleanup(() => socket.destroy());
+        return new Promise((resolve) => socket.on("close", resolve));
+      }),
+    );
+    expect(served.errors()).toEqual([]);
+  });
+});
+
 /** Says something, never reads, goes on to write now and then, and waits until the other side has hung up. */
 function cutOff(socket: net.Socket, said: Buffer, then: Buffer): Promise<void> {
   return new Promise((resolve) => {

@@ -64,7 +64,9 @@ export function openPort(options: PortOptions, handshakeTimeout: number, serve: 
 function serverOf(options: PortOptions, handshakeTimeout: number, serve: (socket: Socket) => void): Server {
   if (options.tls === undefined) return createServer(serve);
   const secure = { ...secureOptions(options.tls), handshakeTimeout, ALPNProtocols: ["h2"] };
-  return tls.createServer(secure, (socket) => serve(socket));
+  const server = tls.createServer(secure, (socket) => serve(socket));
+  // Node.js only reports a handshake that has timed out, and leaves the connection open.
+  return server.on("tlsClientError", (_error, socket) => socket.destroy());
 }
 
 async function listen(server: Server, place: PortOptions): Promise<Bound> {
