@@ -39,7 +39,7 @@ type TokenFaultKind =
   | "claim"
   /** Its algorithm is not allowed, such as `none`, or one with a shared secret. */
   | "algorithm"
-  /** No key of the issuer has its id. */
+  /** No key of the issuer has its id, or that key cannot be used. */
   | "unknown-key"
   /** It was changed or signed with another key. */
   | "signature"
@@ -165,15 +165,19 @@ async function verifyWith(
       try {
         return await jose.jwtVerify(token, key, options);
       } catch (inner) {
-        if (!(inner instanceof jose.errors.JWSSignatureVerificationFailed)) throw inner;
+        if (!(inner instanceof jose.errors.JWSSignatureVerificationFailed || isKeyFault(inner))) throw inner;
       }
     }
     throw new jose.errors.JWSSignatureVerificationFailed();
   }
 }
 
-/** Undefined if the error is not the token's fault. */
+/** True for a key of the issuer that cannot be used: it is invalid, or an RSA key of less than 2,048 bits. */
+const isKeyFault = (error: unknown): boolean => error instanceof TypeError || error instanceof DOMException;
+
+/** Undefined if the error is neither the token's fault nor that of its key. */
 function tokenFault({ errors }: typeof Jose, error: unknown): TokenFault | undefined {
+  if (isKeyFault(error)) return new TokenFault("unknown-key", "The token is signed with a key that cannot be used.");
   if (error instanceof errors.JWTExpired) return new TokenFault("expired", "The token has expired.", "exp");
   if (error instanceof errors.JWTClaimValidationFailed) return new TokenFault("claim", claimFault(error), error.claim);
   if (error instanceof errors.JOSEAlgNotAllowed) {

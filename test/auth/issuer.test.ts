@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { jwtScheme } from "../../src/auth/index.js";
 import { failedAttempts } from "../../src/auth/throttle.js";
@@ -5,6 +6,7 @@ import type { Limits } from "../../src/core/limits.js";
 import { issuerBounds } from "../../src/jwt/issuer.js";
 import { setConstants } from "../support/constants.js";
 import type { Driver, Reply } from "../support/driver.js";
+import { claims, crafted, issuer, keySet, rs256 } from "./crafted.js";
 import { type Mood, TestIssuer } from "./issuer.js";
 import { type SecuredWorld, say, securedAgent } from "./world.js";
 
@@ -122,6 +124,32 @@ describe("the keys of an issuer", () => {
     await expect
       .poll(async () => (await call(world, await issuer.token())).error?.reason, { timeout: 20_000 })
       .toBe("UNAVAILABLE");
+  });
+});
+
+describe("a key that cannot be used", () => {
+  const weak = generateKeyPairSync("rsa", { modulusLength: 1024 });
+  const weakJwk = { ...weak.publicKey.export({ format: "jwk" }), kid: "rsa" };
+  const unusable = {
+    "an RSA key of 1,024 bits": weakJwk,
+    "an RSA key without a modulus": { kty: "RSA", kid: "rsa", e: "AQAB" },
+    "an RSA key whose modulus is no text": { ...weakJwk, n: 5 },
+  };
+  const ofKey = (header: object): string => crafted({ alg: "RS256", ...header }, claims(), rs256);
+
+  it.each(Object.entries(unusable))("is the fault of its tokens only: %s", async (_name, jwk) => {
+    for (const [keys, message] of [
+      [[jwk], "The token is signed with a key that cannot be used."],
+      [[jwk, ...keySet.keys.map((key) => ({ ...key, kid: "rsa" }))], undefined],
+    ] as const) {
+      const bearer = jwtScheme({ jwks: { keys }, issuer, audience: "agents" });
+      const world = await securedAgent({ schemes: { bearer } });
+      open.push(world);
+      for (const header of [{ kid: "rsa" }, {}]) {
+        const { error } = await call(world, ofKey(header));
+        expect([error?.reason, error?.message]).toEqual([message && "UNAUTHENTICATED", message]);
+      }
+    }
   });
 });
 
