@@ -3,7 +3,7 @@
 // replaced here any more ends the build, so that a new release of it is looked at.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { fromBinary, ScalarType, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 
 export const lean = {
@@ -24,7 +24,13 @@ export const lean = {
       [...source.matchAll(/^export function (\w+)/gm)].map(([, name]) => missing(name)).join("\n"),
     );
 
-    edit(/@bufbuild[\\/]protobuf[\\/].*[\\/](?:descriptors|binary-encoding)\.js$/, withEnums);
+    edit(/@bufbuild[\\/]protobuf[\\/].*[\\/]descriptors\.js$/, withEnums);
+    edit(/[\\/]binary-encoding\.js$/, (source, path) => replaced(path, withEnums(source, path), [[codecs, ""]]));
+    edit(/[\\/]protobuf[\\/].*[\\/]to-binary\.js$/, (source, path) => replaced(path, source, [[codecCases, ""]]));
+    // All runtimes of the build's target have BigInt.
+    edit(/[\\/]proto-int64\.js$/, (source, path) =>
+      replaced(path, source, [[/const ok = [\s\S]*?if \(ok\) \{([\s\S]*?)^ {4}\}\n[\s\S]*?^\}/gm, "$1}"]]),
+    );
     edit(/[\\/]descriptor_pb\.js$/, (source, path) =>
       replaced(path, withEnums(source, path), [
         [/(?<=\/\*@__PURE__\*\/ boot\()\{.*\}(?=\);)/g, (json) => JSON.stringify(readDescriptors(JSON.parse(json)))],
@@ -49,7 +55,10 @@ export const lean = {
 
     // Groups are of proto2.
     edit(/[\\/]protobuf[\\/].*[\\/]from-binary\.js$/, (source, path) =>
-      replaced(path, source, [["readGroup: compileGroupReader(descString, fieldReaders),", ""]]),
+      replaced(path, source, [
+        ["readGroup: compileGroupReader(descString, fieldReaders),", ""],
+        [codecCases, ""],
+      ]),
     );
     // None of the fields that descriptors are read with has options.
     edit(/[\\/]codegenv2[\\/]boot\.js$/, (source, path) =>
@@ -58,6 +67,7 @@ export const lean = {
     // No proto here has defaults of its own.
     edit(/[\\/]protobuf[\\/].*[\\/]registry\.js$/, (source, path) =>
       replaced(path, source, [
+        [/^ {4}\/\/ EDITION_2\d+$[\s\S]*?^ {4}\},$/gm, ""],
         [/^import \{ parseTextFormatEnumValue, .*$/gm, ""],
         [/unsafeIsSetExplicit\(proto, "defaultValue"\)\s*\? parseTextFormat\w+\(.*\)\s*: undefined/g, "undefined"],
       ]),
@@ -79,6 +89,27 @@ export const lean = {
     );
   },
 };
+
+/** Types of fields that no proto here has. A file that has one cannot be used. */
+const unusedTypes = ["FLOAT", "UINT64", "FIXED64", "FIXED32", "UINT32", "SFIXED32", "SFIXED64", "SINT32", "SINT64"];
+
+const hasUnusedType = ({ field = [], nestedType = [] }) =>
+  field.some(({ type }) => unusedTypes.includes(ScalarType[type])) || nestedType.some(hasUnusedType);
+
+/** Methods that read or write values of these types. Lengths and tags are of type uint32, and so read or written always. */
+const codecs = new RegExp(
+  `^ {4}/\\*\\*\\n(?: {5}\\*.*\\n)+ {4}(?:${unusedTypes
+    .filter((type) => type !== "UINT32")
+    .join("|")
+    .toLowerCase()})\\(\\w*\\) \\{[\\s\\S]*?^ {4}\\}$`,
+  "gm",
+);
+
+/** Cases of a `switch` that choose such a method. */
+const codecCases = new RegExp(
+  `^ +case ScalarType\\.(?:${unusedTypes.join("|")}):\\n(?: +if \\(longAsString\\) \\{\\n.*\\n +\\}\\n)? +return \\(.*;$`,
+  "gm",
+);
 
 /** Replaces what a source has to have. */
 function replaced(path, source, replacements) {
@@ -139,7 +170,8 @@ function readDescriptors({ messageType, enumType, ...file }) {
 
 /** What `boot` fills in need not be said, nor a default that is the first value of its enum, or false. */
 function withoutZero({ label, defaultValue, options, ...field }) {
-  if (options !== undefined) throw new Error(`${field.name} has options.`);
+  if (options !== undefined || hasUnusedType({ field: [field] }))
+    throw new Error(`${field.name} has options, or a type that cannot be read.`);
   if (!["false", "JS_NORMAL", "IDEMPOTENCY_UNKNOWN", undefined].includes(defaultValue))
     throw new Error(`The default ${defaultValue} of ${field.name} is not zero.`);
   return label === 1 ? field : { ...field, label };
@@ -154,12 +186,14 @@ const METHOD_SIGNATURE = 1051;
 
 /**
  * A generated file of a proto, with its descriptor as the text that it is, one character a byte: no compression makes base64 smaller than
- * that. Options of files are for generators. A file of another syntax could not be read, and cannot be used here.
+ * that. Options of files are for generators. A file of another syntax, or with fields of types that nothing here reads, cannot be used
+ * here.
  */
 function withText(source) {
   return source.replace(/\bfileDesc\("([\w+/=]+)"/g, (_, base64) => {
     const file = fromBinary(FileDescriptorProtoSchema, Buffer.from(base64, "base64"));
-    if (file.syntax !== "proto3") return `(() => { throw new Error("This build has no ${file.name}."); })(""`;
+    if (file.syntax !== "proto3" || file.messageType.some(hasUnusedType))
+      return `(() => { throw new Error("This build has no ${file.name}."); })(""`;
     delete file.options;
     for (const type of file.messageType.filter(({ name }) => isUnused(file, name))) {
       Object.assign(type, { field: [], nestedType: [] });
