@@ -64,8 +64,14 @@ class Mixed extends BaseSequencer {
 /** Tests on slow stores, which load the engine's tests once more for each. */
 const slow = "test/slow-engine/**/*.test.ts";
 
-/** Two of the four: a store that processes share, and one that they do not. Those on SQLite take three times as long. */
+/** Two of the five: a store that processes share, and one that they do not. Those on SQLite take three times as long. */
 const someSlow = "test/slow-engine/{memory,memory-shared}.test.ts";
+
+/** The other three. */
+const otherSlow = "test/slow-engine/{sqlite,sqlite-shared,postgres}.test.ts";
+
+/** The tests of SQLite that depend on the writer's threads. The contract does so on a shared file. */
+const sqlite = "test/store/sqlite/**/!(contract).test.ts";
 
 /** Tests that count what their whole process has, or take the place of its timers or of a module that others have loaded. */
 const alone = [
@@ -126,9 +132,9 @@ const retry = process.env.CI === undefined ? 0 : 1;
  *   files are left out;
  * - `all`: whole tables and long loops;
  * - `coverage`: the same without `processes`, and counts which lines of `src` they run;
- * - `rest`: `all` without the files that `npm test` runs in the same way: it has those that are left out or shortened there,
- *   and those of SQLite, whose threads are shared there. Lines are also counted with `PARLEY_COVERAGE`, so that `.ci/run`
- *   adds up those of both;
+ * - `rest`: what `npm test` leaves out: the other cases of its tables, the long files, and those of SQLite, whose threads are
+ *   shared there. Loops are as short, as they draw new values in each run. Lines are also counted with `PARLEY_COVERAGE`, so
+ *   that `.ci/run` adds up those of both;
  * - `agents`, `interop`, `nodes` and `tools`: tests that need more than the first install.
  */
 export default defineConfig(({ mode }): ViteUserConfig => {
@@ -142,7 +148,7 @@ export default defineConfig(({ mode }): ViteUserConfig => {
 /** Tests of the sources. */
 function sources(mode: string): ViteUserConfig {
   const isWhole = ["all", "coverage", "rest"].includes(mode);
-  const rest = mode === "rest" ? [...scaledTests(), ...long, "test/store/sqlite/**/*.test.ts"] : undefined;
+  const rest = mode === "rest" ? [...scaledTests(), ...long, sqlite] : undefined;
   const counts = mode === "coverage" || process.env.PARLEY_COVERAGE !== undefined;
   // Of each project: Vitest evaluates what they extend with another mode.
   const plugins = [compiledSources];
@@ -153,7 +159,7 @@ function sources(mode: string): ViteUserConfig {
       globalSetup: [at("test/support/bundles.ts")],
       setupFiles: [at("test/support/setup.ts")],
       server: { deps: { external: [/\.cache\/tests-/] } },
-      env: isWhole ? { PARLEY_TESTS: "all" } : {},
+      env: isWhole ? { PARLEY_TESTS: mode === "rest" ? mode : "all" } : {},
       // connect-node's client destroys an idle session with this error when its server goes, at times after it has stopped
       // listening for errors. It concerns no call, and no server.
       onUnhandledError: (error) => !error.message.endsWith("received GOAWAY without any open streams"),
@@ -223,7 +229,7 @@ const isOfProcesses = (file: string): boolean => /^test\/(e2e|network|cli|bench)
 
 /** The files that run alone. */
 function aloneIn(mode: string, rest: readonly string[] | undefined): string[] {
-  if (rest !== undefined) return alone.filter((file) => rest.includes(file));
+  if (rest !== undefined) return [...alone.filter((file) => rest.includes(file)), otherSlow];
   if (mode === "coverage") return alone;
   return [...alone, mode === "all" ? slow : someSlow];
 }

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
 import { roleOf } from "../../src/admin/service.js";
 import { Receiver } from "../push/receiver.js";
-import { cover, pairs } from "../support/cover.js";
+import { cover } from "../support/cover.js";
+import { pairs } from "../support/covering.js";
 import { bindings, type Caller, PATIENCE_MS } from "./callers.js";
 import { bearer, openWorld, tokens, type World } from "./world.js";
 

@@ -4,7 +4,8 @@ import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { httpBearerScheme } from "../../src/auth/index.js";
 import { obedient } from "../conformance/agents.js";
 import { hook, toHook } from "../conformance/hook.js";
-import { cover, pairs } from "../support/cover.js";
+import { cover } from "../support/cover.js";
+import { pairs } from "../support/covering.js";
 import type { CallOptions, Driver } from "../support/driver.js";
 import { everyBinding, type SecuredWorld, say, secured, titleOf } from "./world.js";
 

@@ -10,7 +10,7 @@ import { A2AError } from "../../src/core/error.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
 import { setConstantsOfFile } from "../support/constants.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 
 setConstantsOfFile(failedAttempts, { intervalMs: 60_000 });
 

@@ -6,8 +6,8 @@ import { follow, stream } from "../../src/client/follow/send.js";
 import { type Agent, artifact, completed, createServer, type Server, working } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { Update } from "../../src/task/answer.js";
-import { scaled } from "../support/cover.js";
 import { type Cut, CuttingProxy } from "../support/cutting-proxy.js";
+import { scaled } from "../support/soak.js";
 import { type ClientBinding, clientBindings, coreOver } from "./cores.js";
 
 /** So many times a connection is cut in each stream. */

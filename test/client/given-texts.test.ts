@@ -13,7 +13,7 @@ import { ClientFold } from "../../src/client/follow/fold.js";
 import { TurnText } from "../../src/client/react/turn-text.js";
 import type { Update } from "../../src/task/answer.js";
 import { textOf } from "../../src/task/plain.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 
 const place = { taskId: "t", contextId: "c" };
 const partsOf = (text: string) => [{ content: { case: "text" as const, value: text } }];

@@ -5,8 +5,8 @@ import type { Update } from "../../src/task/answer.js";
 import { textOf } from "../../src/task/plain.js";
 import { root } from "../e2e/support/build.js";
 import { Home } from "../e2e/support/server-process.js";
-import { cover, scaled } from "../support/cover.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
+import { scaled } from "../support/soak.js";
 import { clientBindings, coreOver } from "./cores.js";
 
 /** What the agent counts to, and how long it waits between, in milliseconds. */
@@ -70,11 +70,10 @@ describe("a stream whose server is killed and started anew", () => {
     },
   );
 
-  const everyRow = clientBindings.flatMap((binding) => [
+  const rows = clientBindings.flatMap((binding) => [
     [binding, "of a send", sent] as const,
     [binding, "that follows the answer to a question", followed] as const,
   ]);
-  const rows = cover(everyRow, ([binding, name]) => [binding, name]);
 
   it.each(rows)(
     "goes on where it was, each event once, over %s, %s",

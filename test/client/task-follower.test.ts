@@ -16,7 +16,7 @@ import { A2AError, invalid } from "../../src/core/error.js";
 import type { Update } from "../../src/task/answer.js";
 import { isTerminal } from "../../src/task/state.js";
 import { resumeParameters } from "../../src/wire/service-params.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { log } from "../task/arbitraries.js";
 import { type Cut, LogServer } from "./log-server.js";
 

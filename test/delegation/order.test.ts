@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type AgentEvent, completed, inputRequired } from "../../src/agent/event.js";
 import { testAgent, textOf } from "../../src/testing/index.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { merged } from "./merged.js";
 import { agentOf } from "./servers.js";
 

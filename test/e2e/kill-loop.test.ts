@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { scaled } from "../support/cover.js";
 import { bindings } from "../support/drivers.js";
+import { scaled } from "../support/soak.js";
 import { expectSoundFile } from "../support/sound-file.js";
 import { noDisk } from "./support/disk.js";
 import { faultIn, type Order } from "./support/load.js";

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { fixture } from "../cli/cli.js";
-import { scaled } from "../support/cover.js";
 import type { Driver } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
 import { seeded } from "../support/slow-store.js";
+import { scaled } from "../support/soak.js";
 import { Home } from "./support/server-process.js";
 import { generationIn, logOf, resuming, say, stateOf, statusText, taskOf } from "./support/story.js";
 

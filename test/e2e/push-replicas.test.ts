@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Hit, Receiver } from "../push/receiver.js";
-import { scaled } from "../support/cover.js";
 import type { Driver } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
+import { scaled } from "../support/soak.js";
 import type { Home, ServerProcess } from "./support/server-process.js";
 import { endDatabase, type SharedStore, sharedStores } from "./support/shared-stores.js";
 import { expectAllOf, orderWith, pathsOf } from "./support/webhooks.js";

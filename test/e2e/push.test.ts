@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Receiver } from "../push/receiver.js";
-import { scaled } from "../support/cover.js";
 import type { Driver } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
+import { scaled } from "../support/soak.js";
 import { Home, type ServerProcess } from "./support/server-process.js";
 import { expectAllOf, orderWith, pathsOf } from "./support/webhooks.js";
 

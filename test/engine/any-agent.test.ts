@@ -11,7 +11,7 @@ import { A2AError } from "../../src/core/error.js";
 import { foldStored } from "../../src/engine/log/fold-stored.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry } from "../../src/task/entry.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { reference } from "../task/reference.js";
 import { isSlow, stores } from "./stores.js";
 import { Bench, quick, scope } from "./support.js";

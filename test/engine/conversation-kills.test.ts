@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { temporaryFile } from "../store/sqlite/files.js";
 import { startProgram } from "../store/sqlite/process.js";
-import { scaled } from "../support/cover.js";
 import { seeded } from "../support/slow-store.js";
+import { scaled } from "../support/soak.js";
 import { expectSoundFile } from "../support/sound-file.js";
 
 const TASKS = 6;

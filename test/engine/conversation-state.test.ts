@@ -7,7 +7,7 @@ import { artifact, completed, inputRequired, reply, working } from "../../src/ag
 import { anonymous } from "../../src/core/caller.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { isSlow, openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, quick, settle } from "./support.js";
 import { withMethods } from "./wrapped-stores.js";

@@ -10,7 +10,7 @@ import type { TaskHandle } from "../../src/engine/read/task-handle.js";
 import { taskPage } from "../../src/engine/read/task-reader.js";
 import { encodeSnapshot } from "../../src/task/snapshot.js";
 import { setConstants } from "../support/constants.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { isSlow, openStore } from "./stores.js";
 import { Bench, gate, quick, settle } from "./support.js";
 

@@ -4,7 +4,7 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { completed, inputRequired } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import type { ListRequest } from "../../src/store/task-store.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { isSlow, stores } from "./stores.js";
 import { Bench, scope } from "./support.js";
 

@@ -8,7 +8,7 @@ import type { TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry, encodeEntry, millisOf, stateAfter } from "../../src/task/entry.js";
 import { TaskFold } from "../../src/task/fold.js";
 import { snapshotPieces } from "../../src/task/snapshot.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { log } from "../task/arbitraries.js";
 import { reference } from "../task/reference.js";
 import { isSlow, stores } from "./stores.js";

@@ -12,7 +12,7 @@ import { waitingTurns } from "../../src/engine/send/acceptance.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry } from "../../src/task/entry.js";
 import { setConstants } from "../support/constants.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { isSlow, openShared } from "./stores.js";
 import { Bench, gate, quick, scope, settle, tell } from "./support.js";
 import { withMethods } from "./wrapped-stores.js";

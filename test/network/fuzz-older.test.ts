@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, it, vi } from "vitest";
 import { A2AService } from "../../gen/a2a/v1/a2a_pb.js";
 import { hook, toHook } from "../conformance/hook.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { connect, grpc, grpcWeb, type Judge } from "./answers.js";
 import { finishedTask, fuzz, replaced } from "./fuzzing.js";
 import { http1, http2Client, type RawRequest, type Send } from "./raw-http.js";

@@ -6,7 +6,7 @@ import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { anonymous } from "../../src/core/caller.js";
 import { poll } from "../../src/service/resume.js";
 import { setConstants } from "../support/constants.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { connect, grpc, grpcWeb, type Judge, jsonRpc, rest } from "./answers.js";
 import { http1, http2Client, type RawAnswer, type Send } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { connect, grpc, type Judge, jsonRpc, rest } from "./answers.js";
 import { type Child, start } from "./child.js";
 import { http1, http2Client, type RawRequest, type Send } from "./raw-http.js";

@@ -8,7 +8,8 @@ import {
   A2AService as EarlierService,
 } from "../../gen/a2a/v1/a2a_pb.js";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { cover, pairs } from "../support/cover.js";
+import { cover } from "../support/cover.js";
+import { pairs } from "../support/covering.js";
 import { type Child, MIB, settled, start, task } from "./child.js";
 import { connect, http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";

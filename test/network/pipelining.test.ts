@@ -1,7 +1,7 @@
 import * as net from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { type Child, MIB, start, task } from "./child.js";
 import { begun, request as over2 } from "./frames.js";
 import { http1 } from "./raw-http.js";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { readBody } from "../../src/push-receiver/event.js";
 import { createPushReceiver, type PushEvent, PushRefusal } from "../../src/push-receiver/index.js";
 import { webhookKeyBytes } from "../../src/wire/webhook.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { bodyOf, idOf, notification, signing, trust } from "./world.js";
 
 const everything = createPushReceiver({ ...trust.jwt, ...trust.v1, ...trust.v1a });

@@ -1,6 +1,7 @@
 import { vi } from "vitest";
 import type { Lane } from "../engine/stores.js";
-import { cover, pairs } from "../support/cover.js";
+import { pairs } from "../support/covering.js";
+import { sample } from "../support/soak.js";
 
 const lanes: readonly Lane[] = [
   { behind: "memory", shared: false },
@@ -39,7 +40,7 @@ const files: Readonly<Record<string, () => Promise<unknown>>> = {
 /** Opens hundreds of stores, for each of which PostgreSQL would create its tables. */
 const manyStores = "conversation-state";
 
-const covered = cover(
+const covered = sample(
   Object.keys(files).flatMap((file, i) => {
     // A cover takes what comes first: half of the files begin with another lane.
     const order = i % 2 === 0 ? lanes : [...lanes.slice(1), ...lanes.slice(0, 1)];

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compareIds } from "../../src/store/order.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 
 describe("compareIds()", { timeout: 60_000 }, () => {
   it("agrees with the bytes of UTF-8", () => {

@@ -57,7 +57,7 @@ export default async function bundleProcesses({ config }: TestProject): Promise<
     '{ "type": "module", "exports": { ".": "./index.js" } }',
   );
   copyFileSync(join(directory, "writer.js"), join(compiled, "src/store/sqlite/writer.js"));
-  if (config.env?.PARLEY_TESTS !== "all") {
+  if (config.env?.PARLEY_TESTS === undefined) {
     await build({
       entryPoints: { thread: join(root, "test/support/lent-writer.ts") },
       outdir: join(compiled, "src/store/sqlite"),

@@ -1,36 +1,21 @@
-/** Whether a run takes whole tables and long loops: `npm run test:all`, and not `npm test`. */
-export const isWhole: boolean = process.env.PARLEY_TESTS === "all";
+import { covering } from "./covering.js";
 
-/** A size of loops and samples: `short` in `npm test`, `long` in `npm run test:all`. */
-export function scaled(short: number, long: number): number {
-  return isWhole ? long : short;
+/** The run that a test belongs to: none in `npm test`, `rest` in `.ci/run` after it, or `all` in `npm run test:all`. */
+const run: string | undefined = process.env.PARLEY_TESTS;
+
+/** Whether a run takes what `npm test` leaves out. */
+export const isWhole: boolean = run !== undefined;
+
+/** Cases of a table: `few` in `npm test`, `others` in the rest, and both in `npm run test:all`. */
+export function some<T>(few: readonly T[], others: readonly T[], of = run): readonly T[] {
+  if (of === "all") return [...few, ...others];
+  return of === "rest" ? others : few;
 }
 
-/**
- * Cases of a table that together have every trait that any case of the table has; in `npm run test:all` the whole table. The
- * choice is the same in every run: of the cases that add most, the first.
- */
-export function cover<T>(table: readonly T[], traits: (one: T) => readonly string[]): readonly T[] {
-  return isWhole ? table : covering(table, traits);
-}
-
-/** The same in every kind of run. */
-export function covering<T>(table: readonly T[], traits: (one: T) => readonly string[]): readonly T[] {
-  const cases = table.map((one) => ({ one, missing: new Set(traits(one)) }));
-  const having = new Map<string, Set<string>[]>();
-  for (const { missing } of cases) {
-    for (const trait of missing) having.set(trait, [...(having.get(trait) ?? []), missing]);
-  }
-  const chosen = new Set<T>();
-  for (;;) {
-    const most = cases.reduce((best, each) => (each.missing.size > best.missing.size ? each : best));
-    if (most.missing.size === 0) return table.filter((one) => chosen.has(one));
-    chosen.add(most.one);
-    for (const trait of [...most.missing]) for (const missing of having.get(trait) ?? []) missing.delete(trait);
-  }
-}
-
-/** The pairs of values of a case, as traits. */
-export function pairs(...values: readonly string[]): readonly string[] {
-  return values.flatMap((one, i) => values.slice(i + 1).map((other, j) => JSON.stringify([i, one, i + 1 + j, other])));
+/** The same with a table: `few` are the cases that `covering` chooses. */
+export function cover<T>(table: readonly T[], traits: (one: T) => readonly string[], of = run): readonly T[] {
+  const few = new Set(covering(table, traits));
+  const others = table.filter((one) => !few.has(one));
+  const taken = new Set(some([...few], others, of));
+  return table.filter((one) => taken.has(one));
 }

@@ -22,7 +22,7 @@ import {
 import { file_parley_log_v1_log } from "../../gen/parley/log/v1/log_pb.js";
 import { binaryReader } from "../../src/wire/binary-reader.js";
 import { toValue } from "../../src/wire/json-value.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { anyMessage, contractTypes } from "./arbitrary.js";
 
 const types = [...contractTypes, ...file_parley_log_v1_log.messages];

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { MessageSchema, PartSchema, TaskSchema, TaskStatusSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
 import { binaryWriter } from "../../src/wire/binary-writer.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { anyMessage, contractTypes } from "./arbitrary.js";
 
 const textPart = (value: string) => create(PartSchema, { content: { case: "text", value } });

@@ -15,7 +15,7 @@ import {
 import { A2AError } from "../../src/core/error.js";
 import { jsonReader } from "../../src/wire/json-reader.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { anyMessage, contractTypes } from "./arbitrary.js";
 
 /** The violations of an input, by path; empty when it is accepted. */

@@ -26,7 +26,7 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { isRequired } from "../../src/wire/field-rules.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
-import { scaled } from "../support/cover.js";
+import { scaled } from "../support/soak.js";
 import { anyMessage, contractTypes } from "./arbitrary.js";
 
 /** What protobuf-es makes of a message, changed in the points in which this protocol and its clients ask for more. */

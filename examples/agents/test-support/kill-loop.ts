@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { build } from "../../../test/e2e/support/build.js";
-import { scaled } from "../../../test/support/cover.js";
+import { scaled } from "../../../test/support/soak.js";
 import type { Rule } from "../offline-model/rules.js";
 import { type OfflineModel, startOfflineModel } from "../offline-model/server.js";
 import { type Conversation, converse, isModelStep, type Moment, type StoredStep } from "./killed-conversation.js";

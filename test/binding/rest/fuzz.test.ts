@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { createJsonRpcBinding } from "../../../src/binding/jsonrpc/binding.js";
 import { createRestBinding } from "../../../src/binding/rest/binding.js";
-import { scaled } from "../../support/cover.js";
+import { scaled } from "../../support/soak.js";
 import { send, serve } from "./harness.js";
 
 const runs = { numRuns: scaled(50, 150) };

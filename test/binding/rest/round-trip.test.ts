@@ -7,7 +7,7 @@ import { accessTo } from "../../../src/wire/field-rules.js";
 import { expandPath } from "../../../src/wire/path-template.js";
 import { queryWriter, textLeafOf } from "../../../src/wire/query.js";
 import { type Route, routesOf } from "../../../src/wire/routes.js";
-import { scaled } from "../../support/cover.js";
+import { scaled } from "../../support/soak.js";
 import { anyMessage } from "../../wire/arbitrary.js";
 import { protocols, send, serve } from "./harness.js";
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { canonicalCard, canonicalText, membersOfCard, withoutEmpty } from "../../../src/card/signing/canonical.js";
 import { jsonOfCard } from "../../../src/card/signing/card-json.js";
-import { scaled } from "../../support/cover.js";
+import { scaled } from "../../support/soak.js";
 import { anyMessage } from "../../wire/arbitrary.js";
 
 /** What every card has, so that a test can say the rest. */

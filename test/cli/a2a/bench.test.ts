@@ -1,7 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { isWhole } from "../../support/cover.js";
 import { openWorld, runIn, type World } from "./world.js";
 
 /** A run of a few calls. */
@@ -47,22 +46,19 @@ describe("bench", { timeout: 60_000 }, () => {
     expect(new Set(made.map(({ header }) => header("idempotency-key"))).size).toBe(made.length);
   });
 
-  it.each(isWhole ? transports : ["jsonrpc", "rest", "grpc", "connect"])(
-    "over %s counts errors by kind",
-    async (transport) => {
-      let count = 0;
-      world.before = ({ request, method }) => {
-        if (method !== "SendMessage" || count++ % 2 === 0) return;
-        request.id = "error-TOO_MANY_REQUESTS";
-      };
-      const { exit, json, err } = await world.run([...few, "-a", "AGENT", "--transport", transport, "echo hi"]);
-      expect(exit).toBe(0);
-      expect(json.calls + json.failed).toBe(40);
-      expect(json.errors).toEqual({ TOO_MANY_REQUESTS: json.failed });
-      expect(json.failed).toBeGreaterThan(0);
-      expect(err).toContain("calls failed");
-    },
-  );
+  it.each(transports)("over %s counts errors by kind", async (transport) => {
+    let count = 0;
+    world.before = ({ request, method }) => {
+      if (method !== "SendMessage" || count++ % 2 === 0) return;
+      request.id = "error-TOO_MANY_REQUESTS";
+    };
+    const { exit, json, err } = await world.run([...few, "-a", "AGENT", "--transport", transport, "echo hi"]);
+    expect(exit).toBe(0);
+    expect(json.calls + json.failed).toBe(40);
+    expect(json.errors).toEqual({ TOO_MANY_REQUESTS: json.failed });
+    expect(json.failed).toBeGreaterThan(0);
+    expect(err).toContain("calls failed");
+  });
 
   it.each(["jsonrpc", "grpc"])(
     "over %s takes failed tasks for errors, and fails if no call succeeds",

@@ -5,78 +5,64 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { apiKeyScheme, httpBearerScheme } from "../../../src/auth/index.js";
-import { isWhole } from "../../support/cover.js";
+import { some } from "../../support/cover.js";
 import { openWorld, runIn, type World } from "./world.js";
 
 const token = "s3cret-token-of-the-test";
 const quick = ["--poll-interval", "20ms"];
 
-describe.each(isWhole ? ["jsonrpc", "rest", "grpc"] : ["rest", "grpc"])(
-  "credentials over %s",
-  { timeout: 60_000 },
-  (transport) => {
-    let world: World;
-    beforeAll(async () => {
-      const schemes = {
-        bearer: httpBearerScheme({ check: (given) => (given === token ? { owner: "me" } : undefined) }),
-        key: apiKeyScheme({
-          in: "header",
-          name: "x-the-key",
-          check: (key) => (key === token ? { owner: "me" } : undefined),
-        }),
-      };
-      world = await openWorld({ agent: { security: { schemes, require: ["bearer", "key"] } } });
-    });
-    afterAll(() => world.close());
-    beforeEach(() => void world.seen.splice(0));
+describe.each(some(["rest", "grpc"], ["jsonrpc"]))("credentials over %s", { timeout: 60_000 }, (transport) => {
+  let world: World;
+  beforeAll(async () => {
+    const schemes = {
+      bearer: httpBearerScheme({ check: (given) => (given === token ? { owner: "me" } : undefined) }),
+      key: apiKeyScheme({
+        in: "header",
+        name: "x-the-key",
+        check: (key) => (key === token ? { owner: "me" } : undefined),
+      }),
+    };
+    world = await openWorld({ agent: { security: { schemes, require: ["bearer", "key"] } } });
+  });
+  afterAll(() => world.close());
+  beforeEach(() => void world.seen.splice(0));
 
-    const agent = ["-a", "AGENT", "--transport", transport, ...quick];
+  const agent = ["-a", "AGENT", "--transport", transport, ...quick];
 
-    it.each([
-      ["a token in a variable", [], { A2ACLI_BEARER: token }],
-      ["a token in a flag", ["--bearer", token], { A2ACLI_BEARER: "wrong-token" }],
-      ["a key in a variable", [], { A2ACLI_API_KEY: token }],
-      ["a header", ["--auth", `Bearer ${token}`], {}],
-      ["a service parameter", ["--svc-param", `x-the-key: ${token}`], {}],
-    ])("A2ACLI_AUTH_001 sends %s as the scheme says", async (_, flags, env) => {
-      const { exit, err } = await world.run(["send", "hi", ...flags, ...agent], { env: env as Record<string, string> });
-      expect(exit, err).toBe(0);
-    });
+  it.each([
+    ["a token in a variable", [], { A2ACLI_BEARER: token }],
+    ["a token in a flag", ["--bearer", token], { A2ACLI_BEARER: "wrong-token" }],
+    ["a key in a variable", [], { A2ACLI_API_KEY: token }],
+    ["a header", ["--auth", `Bearer ${token}`], {}],
+    ["a service parameter", ["--svc-param", `x-the-key: ${token}`], {}],
+  ])("A2ACLI_AUTH_001 sends %s as the scheme says", async (_, flags, env) => {
+    const { exit, err } = await world.run(["send", "hi", ...flags, ...agent], { env: env as Record<string, string> });
+    expect(exit, err).toBe(0);
+  });
 
-    it("A2ACLI_AUTH_001 fails before anything is sent without a credential", async () => {
-      const { exit, json } = await world.run(["send", "hi", "-o", "json", ...agent]);
-      expect({ exit, code: json.error.code }).toEqual({ exit: 4, code: "A2ACLI_ERR_CREDENTIALS_MISSING" });
-      expect(json.error.hint).toContain("A2ACLI_BEARER");
-      expect(world.seen).toEqual([]);
-    });
+  it("A2ACLI_AUTH_001 fails before anything is sent without a credential", async () => {
+    const { exit, json } = await world.run(["send", "hi", "-o", "json", ...agent]);
+    expect({ exit, code: json.error.code }).toEqual({ exit: 4, code: "A2ACLI_ERR_CREDENTIALS_MISSING" });
+    expect(json.error.hint).toContain("A2ACLI_BEARER");
+    expect(world.seen).toEqual([]);
+  });
 
-    it("A2ACLI_EXIT_001 exits with 4 for a credential that the agent rejects", async () => {
-      const { exit, json } = await world.run(["send", "hi", "--bearer", "wrong-token", "-o", "json", ...agent]);
-      expect({ exit, code: json.error.code }).toEqual({ exit: 4, code: "A2ACLI_ERR_AUTH_FAILED" });
-    });
+  it("A2ACLI_EXIT_001 exits with 4 for a credential that the agent rejects", async () => {
+    const { exit, json } = await world.run(["send", "hi", "--bearer", "wrong-token", "-o", "json", ...agent]);
+    expect({ exit, code: json.error.code }).toEqual({ exit: 4, code: "A2ACLI_ERR_AUTH_FAILED" });
+  });
 
-    it("A2ACLI_AUTH_004 shows no credential, whatever is asked for", async () => {
-      const env = { A2ACLI_API_KEY: token, A2ACLI_BEARER: token };
-      const said = await world.run(
-        [
-          "send",
-          `echo`,
-          "--text-part",
-          "fine",
-          "--debug",
-          "--verbose",
-          "--svc-param",
-          "x-other: s3cret-other",
-          ...agent,
-        ],
-        { env },
-      );
-      expect(said.exit, said.err).toBe(0);
-      expect(said.err).toContain("debug: ");
-      expect(said.err + said.out).not.toMatch(/s3cret/);
-    });
-  },
-);
+  it("A2ACLI_AUTH_004 shows no credential, whatever is asked for", async () => {
+    const env = { A2ACLI_API_KEY: token, A2ACLI_BEARER: token };
+    const said = await world.run(
+      ["send", `echo`, "--text-part", "fine", "--debug", "--verbose", "--svc-param", "x-other: s3cret-other", ...agent],
+      { env },
+    );
+    expect(said.exit, said.err).toBe(0);
+    expect(said.err).toContain("debug: ");
+    expect(said.err + said.out).not.toMatch(/s3cret/);
+  });
+});
 
 describe("where credentials go", { timeout: 60_000 }, () => {
   const closing: (() => void)[] = [];

@@ -5,7 +5,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { apiKeyScheme, customScheme, httpBasicScheme, httpBearerScheme } from "../../../src/auth/index.js";
 import { A2AError } from "../../../src/core/error.js";
 import { type Asked, ScriptedIssuer } from "../../client/credentials/scripted-issuer.js";
-import { isWhole } from "../../support/cover.js";
 import { openWorld, runIn, type Setup, type World } from "./world.js";
 
 const secret = "s3cret-of-the-client";
@@ -93,7 +92,7 @@ describe("A2ACLI_AUTH_006 auth login by client credentials", { timeout: 60_000 }
     expect(err).not.toContain("token-");
   });
 
-  it.each(isWhole ? ["jsonrpc", "rest", "grpc"] : ["rest", "grpc"])(
+  it.each(["jsonrpc", "rest", "grpc"])(
     "A2ACLI_AUTH_007 is attached to calls over %s, which fetch no token of their own",
     async (transport) => {
       issueTokens();

@@ -2,7 +2,8 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { cover, pairs } from "../../support/cover.js";
+import { pairs } from "../../support/covering.js";
+import { sample } from "../../support/soak.js";
 import { bundle } from "../../support/writer-thread.js";
 import type { Asked } from "./client.js";
 import { bindings, CARD_TEXT, type Harm, hostile, type Kind, TEXT } from "./server.js";
@@ -58,7 +59,7 @@ const everyRow: readonly Row[] = harms.flatMap(([harm, expected]) =>
   ),
 );
 
-const rows = cover(everyRow, ([platform, binding, kind, harm]) => pairs(platform, binding, kind, harm));
+const rows = sample(everyRow, ([platform, binding, kind, harm]) => pairs(platform, binding, kind, harm));
 
 const cards: readonly Row[] = (["Node.js", "web"] as const).flatMap((platform) => [
   [platform, "JSONRPC", "card", "empty values", `${noCard}: it has more than 50000 values.`],

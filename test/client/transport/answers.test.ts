@@ -7,7 +7,7 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Role, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { clientError } from "../../../src/client/errors/errors.js";
 import { A2AError, type Reason } from "../../../src/core/error.js";
-import { scaled } from "../../support/cover.js";
+import { scaled } from "../../support/soak.js";
 import { clientOf, type Rpc, type Way, ways } from "./world.js";
 
 type Answer = (response: http.ServerResponse, body: string) => void;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ForbiddenTarget, TargetGuard } from "../../../src/push/target/guard.js";
-import { scaled } from "../../support/cover.js";
+import { scaled } from "../../support/soak.js";
 import { dotted, embedding, innerV4, innerV6, plainV6, publicV4, publicV6, writtenV4, writtenV6 } from "./addresses.js";
 
 const guard = new TargetGuard({});

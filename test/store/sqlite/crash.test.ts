@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { countTo, create, OWNER, readAll } from "../../../contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import type { HeadsRequest, TaskStore } from "../../../src/store/task-store.js";
-import { scaled } from "../../support/cover.js";
+import { scaled } from "../../support/soak.js";
 import { expectSoundFile } from "../../support/sound-file.js";
 import { temporaryFile } from "./files.js";
 import { startChild } from "./process.js";

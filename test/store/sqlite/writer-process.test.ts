@@ -11,7 +11,7 @@ import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { MessageBuilder } from "../../../src/store/sqlite/write-codec.js";
 import { helloOf, type WriterAnswer } from "../../../src/store/sqlite/writer-protocol.js";
 import type { AppendRequest, TaskStore } from "../../../src/store/task-store.js";
-import { scaled } from "../../support/cover.js";
+import { scaled } from "../../support/soak.js";
 import { expectSoundFile } from "../../support/sound-file.js";
 import { temporaryFile } from "./files.js";
 import { type Writing, writing } from "./writing.js";

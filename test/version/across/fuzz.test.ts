@@ -1,8 +1,8 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Logger } from "../../../src/core/log.js";
-import { scaled } from "../../support/cover.js";
 import { seeded } from "../../support/slow-store.js";
+import { scaled } from "../../support/soak.js";
 import type { Request, Step } from "../cases/case.js";
 import { cases } from "../cases/cases.js";
 import { exchange } from "../cases/exchange.js";

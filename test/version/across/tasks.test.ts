@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cover, pairs } from "../../support/cover.js";
+import { cover } from "../../support/cover.js";
+import { pairs } from "../../support/covering.js";
 import { exchange } from "../cases/exchange.js";
 import { openWorld } from "../cases/world.js";
 import { say } from "./begin.js";

@@ -19,7 +19,7 @@ import { shownTask } from "../../../src/version/v0.1/view.js";
 import { answerReader, jsonReader } from "../../../src/wire/json-reader.js";
 import { jsonWriter } from "../../../src/wire/json-writer.js";
 import { jsonPieces } from "../../../src/wire/large/large.js";
-import { scaled } from "../../support/cover.js";
+import { scaled } from "../../support/soak.js";
 import { log } from "../../task/arbitraries.js";
 
 const read = (desc: DescMessage, json: unknown): Message => jsonReader(desc, v01Form)(structuredClone(json));

@@ -5,7 +5,7 @@ import { memoryStore } from "../../../src/store/memory/index.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { StoreError, type TaskStore } from "../../../src/store/task-store.js";
 import { temporaryFile } from "../../store/sqlite/files.js";
-import { isWhole } from "../../support/cover.js";
+import { some } from "../../support/cover.js";
 import { hangingStore, seeded, slowStore } from "../../support/slow-store.js";
 import { Spoken, say, v1 } from "./server.js";
 
@@ -68,35 +68,29 @@ describe.each(places)("a task of 0.1 that goes on behind its end: %s", (_name, o
     return [first, one === two ? first : new Spoken(agent, { store: slow(two, 1), maxReopens })];
   }
 
-  it.each(isWhole ? [1, 2, 3, 4, 5] : [1, 2])(
-    "takes messages that come at the same moment, each once, seed %s",
-    async (seed) => {
-      const [one, two] = servers(seed, 50);
-      await one.result("tasks/send", say("mine", "begin", { sessionId: "s" }));
-      const texts = Array.from({ length: 6 }, (_, at) => `message ${at}`);
-      for (const round of [texts.slice(0, 2), texts.slice(2)]) {
-        const answers = await Promise.all(
-          round.map((text, at) => (at % 2 === 0 ? one : two).result("tasks/send", say("mine", text))),
-        );
-        for (const task of answers) expect(task).toMatchObject({ id: "mine", sessionId: "s" });
-      }
-      expect(await heard(two)).toEqual(["begin", ...texts]);
-      expect(texts).toContain(textOf(await one.result("tasks/get", { id: "mine" })));
-    },
-  );
-
-  it.each(isWhole ? [1, 2, 3] : [1])(
-    "is begun by messages that come at the same moment, each once, seed %s",
-    async (seed) => {
-      const [one, two] = servers(seed, 50);
-      const texts = Array.from({ length: 6 }, (_, at) => `message ${at}`);
-      const sends = texts.map((text, at) =>
-        (at % 2 === 0 ? one : two).result("tasks/send", say("mine", text, { sessionId: "s" })),
+  it.each(some([1, 2], [3, 4, 5]))("takes messages that come at the same moment, each once, seed %s", async (seed) => {
+    const [one, two] = servers(seed, 50);
+    await one.result("tasks/send", say("mine", "begin", { sessionId: "s" }));
+    const texts = Array.from({ length: 6 }, (_, at) => `message ${at}`);
+    for (const round of [texts.slice(0, 2), texts.slice(2)]) {
+      const answers = await Promise.all(
+        round.map((text, at) => (at % 2 === 0 ? one : two).result("tasks/send", say("mine", text))),
       );
-      for (const task of await Promise.all(sends)) expect(task).toMatchObject({ id: "mine", sessionId: "s" });
-      expect(await heard(one)).toEqual(texts);
-    },
-  );
+      for (const task of answers) expect(task).toMatchObject({ id: "mine", sessionId: "s" });
+    }
+    expect(await heard(two)).toEqual(["begin", ...texts]);
+    expect(texts).toContain(textOf(await one.result("tasks/get", { id: "mine" })));
+  });
+
+  it.each(some([1], [2, 3]))("is begun by messages that come at the same moment, each once, seed %s", async (seed) => {
+    const [one, two] = servers(seed, 50);
+    const texts = Array.from({ length: 6 }, (_, at) => `message ${at}`);
+    const sends = texts.map((text, at) =>
+      (at % 2 === 0 ? one : two).result("tasks/send", say("mine", text, { sessionId: "s" })),
+    );
+    for (const task of await Promise.all(sends)) expect(task).toMatchObject({ id: "mine", sessionId: "s" });
+    expect(await heard(one)).toEqual(texts);
+  });
 
   it("goes on as often as it may, and no more, whoever asks", async () => {
     const [one, two] = servers(7, 2);

@@ -10,7 +10,7 @@ import { answerReader, jsonReader } from "../../../src/wire/json-reader.js";
 import { jsonWriter } from "../../../src/wire/json-writer.js";
 import { jsonPieces, measuredJson } from "../../../src/wire/large/large.js";
 import { cacheForms } from "../../../src/wire/serialization-cache.js";
-import { scaled } from "../../support/cover.js";
+import { scaled } from "../../support/soak.js";
 import {
   artifactUpdate,
   message,

@@ -6,7 +6,7 @@ import * as native from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { fromNative, methodPairs, pairs, toNative } from "../../../src/version/v0.3/messages.js";
 import { Converters } from "../../../src/version/v0.3/pair-converters.js";
 import { cacheForms, cachesForms, sharedCopy } from "../../../src/wire/serialization-cache.js";
-import { scaled } from "../../support/cover.js";
+import { scaled } from "../../support/soak.js";
 import { anyMessage } from "../../wire/arbitrary.js";
 
 type Json = Record<string, unknown>;

@@ -1,0 +1,14 @@
+import { covering } from "./covering.js";
+
+/** Whether loops are long and tables whole, for a soak: `npm run test:all`. `npm test` and `.ci/run` take the short ones. */
+export const isSoak: boolean = process.env.PARLEY_TESTS === "all";
+
+/** A size of loops and samples: `short`, or `long` in a soak. */
+export function scaled(short: number, long: number): number {
+  return isSoak ? long : short;
+}
+
+/** The cases of a table that `covering` chooses, or the whole table in a soak. */
+export function sample<T>(table: readonly T[], traits: (one: T) => readonly string[]): readonly T[] {
+  return isSoak ? table : covering(table, traits);
+}
