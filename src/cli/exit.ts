@@ -14,14 +14,25 @@ let expected = false;
 let store: TaskStore | undefined;
 
 /**
- * Ends the process with a code. At an exit Node waits for all threads, including one that hangs on a disk. If the store
- * hangs, a signal ends the process at once instead.
+ * Ends the process with a code. At an exit Node waits for all threads, including one that hangs on a disk or looks up a
+ * name. If the store hangs, a signal ends the process at once instead. After an interrupt, that signal does the same
+ * during a look-up.
  */
 export function exit(code: number): never {
   expected = true;
   if (store?.health.status.healthy === false) die("SIGKILL");
+  const signal = interrupts.get(code);
+  if (signal !== undefined && process.pid !== 1 && isLookingUp()) die(signal);
   process.exit(code);
 }
+
+/** Signals of interrupts by the exit code that they have in a shell. */
+const interrupts: ReadonlyMap<number, NodeJS.Signals> = new Map([
+  [130, "SIGINT"],
+  [143, "SIGTERM"],
+]);
+
+const isLookingUp = (): boolean => process.getActiveResourcesInfo().includes("GetAddrInfoReqWrap");
 
 /** Gives the store a moment to close, then ends the process; by `signal` if the store hangs. */
 export async function exitProcess(code: number, signal: NodeJS.Signals = "SIGKILL"): Promise<never> {

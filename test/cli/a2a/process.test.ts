@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { symlinkSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { build } from "../../e2e/support/build.js";
@@ -69,6 +69,23 @@ describe("the process of a command", { timeout: 60_000 }, () => {
       const refused = place.run([...argv, "-a", `https://${host}`]);
       expect(await refused.exited).toBe(2);
       expect(refused.stderr()).toContain("is not a file");
+    });
+
+    it.each(["SIGINT", "SIGTERM"] as const)("ends at %s during a look-up that holds a thread", async (signal) => {
+      const hold = `const dns = require("node:dns");
+        const { lookup } = dns;
+        dns.lookup = (...args) => {
+          require("node:fs").open("pipe", () => {});
+          lookup(...args);
+          console.error("LOOKUP");
+        };`;
+      writeFileSync(join(place.path, "hold.cjs"), hold);
+      const env = { NODE_OPTIONS: "--require ./hold.cjs", UV_THREADPOOL_SIZE: "1" };
+      const sending = place.run(["send", "hi", "-a", "http://agent.example"], env);
+      await until(() => sending.stderr().includes("LOOKUP"));
+      sending.child.kill(signal);
+      expect(await sending.exited).toBe(signal);
+      expect(sending.stderr()).toContain("PARLEY_ERR_INTERRUPTED");
     });
 
     it("sends what is written to it", async () => {
