@@ -6,9 +6,10 @@ import {
   oauth2Scheme,
   type SecurityScheme,
 } from "../../src/auth/index.js";
+import { some } from "../support/cover.js";
 import type { CallOptions, Driver } from "../support/driver.js";
 import { TestIssuer } from "./issuer.js";
-import { everyBinding, type SecuredWorld, say, securedAgent, titleOf } from "./world.js";
+import { everyBinding, inTurns, type SecuredWorld, say, securedAgent, titleOf } from "./world.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -215,11 +216,11 @@ describe.each(Object.entries(tables))("%s", (_title, { scheme, secrets, rows, ne
   });
   afterAll(() => world.close());
 
-  it.each(rows.map((row) => ({ name: row[0], row })))("$name", async ({ row: [, given, owner] }) => {
+  it.each(rows.map((row, at) => ({ name: row[0], row, at })))("$name", async ({ row: [, given, owner], at }) => {
     const before = world.log.lines.length;
     const said: string[] = [];
     const ends: Record<string, unknown> = {};
-    for (const binding of everyBinding) {
+    for (const binding of needsUrl ? everyBinding : some(...inTurns(at))) {
       if (needsUrl && !["jsonrpc", "rest"].includes(binding.name)) continue;
       const driver = world.drivers.get(titleOf(binding)) as Driver;
       const { message, error, headers } = await driver.call("SendMessage", say("turn"), given);

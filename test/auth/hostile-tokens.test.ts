@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { jwtScheme } from "../../src/auth/index.js";
+import { some } from "../support/cover.js";
 import type { Driver } from "../support/driver.js";
 import {
   b64,
@@ -21,7 +22,7 @@ import {
   rs256,
   stranger,
 } from "./crafted.js";
-import { everyBinding, type SecuredWorld, say, securedAgent, titleOf } from "./world.js";
+import { inTurns, type SecuredWorld, say, securedAgent, titleOf } from "./world.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -219,11 +220,11 @@ interface End {
   readonly text: string;
 }
 
-/** How a call with a token ends over each binding; what answers and log say of it holds nothing of it. */
-async function ends(token: string): Promise<Map<string, End>> {
+/** How a call with a token ends over each binding of a case; what answers and log say of it holds nothing of it. */
+async function ends(token: string, at: number): Promise<Map<string, End>> {
   const before = world.log.lines.length;
   const all = new Map<string, End>();
-  for (const binding of everyBinding) {
+  for (const binding of some(...inTurns(at))) {
     const driver = world.drivers.get(titleOf(binding)) as Driver;
     const headers = { Authorization: `Bearer ${token}` };
     const { message, error } = await driver.call("SendMessage", say("turn"), { headers });
@@ -235,20 +236,24 @@ async function ends(token: string): Promise<Map<string, End>> {
   return all;
 }
 
+/** Cases with their numbers. */
+const numbered = <T>(cases: Record<string, T>): [name: string, at: number, one: T][] =>
+  Object.entries(cases).map(([name, one], at) => [name, at, one]);
+
 describe("a JWT", () => {
-  it.each(Object.entries(good))("%s is its owner's, over every binding", async (_name, [owner, token]) => {
-    for (const [binding, { text }] of await ends(token())) {
+  it.each(numbered(good))("%s is its owner's, over every binding", async (_name, at, [owner, token]) => {
+    for (const [binding, { text }] of await ends(token(), at)) {
       expect([binding, text]).toEqual([binding, expect.stringContaining(`"owner":${JSON.stringify(owner)}`)]);
     }
   });
 
-  it.each(Object.entries(bad))("with %s is refused, alike over every binding", async (_name, token) => {
-    const all = await ends(token());
+  it.each(numbered(bad))("with %s is refused, alike over every binding", async (_name, at, token) => {
+    const all = await ends(token(), at);
     for (const [binding, { reason }] of all) expect([binding, reason]).toEqual([binding, "UNAUTHENTICATED"]);
   });
 
-  it.each(Object.entries(nobody))("whose subject has %s is refused, alike over every binding", async (_name, sub) => {
-    const all = await ends(claiming({ sub }));
+  it.each(numbered(nobody))("whose subject has %s is refused, alike over every binding", async (_name, at, sub) => {
+    const all = await ends(claiming({ sub }), at);
     for (const [binding, { reason }] of all) expect([binding, reason]).toEqual([binding, "PERMISSION_DENIED"]);
   });
 

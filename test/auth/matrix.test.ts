@@ -379,7 +379,7 @@ function changed(token: string): string {
 /** How a row ends, as far as bindings have different words for it. */
 const kindOf = ({ end }: Row): string => ("owner" in end ? "accepted" : `${end.reason}: ${end.message}`);
 
-// Every row once, each end over each binding, and each scheme over each binding, accepted and not.
+// Every row once, each end over each binding, and each scheme over each binding.
 const covered = cover(
   Object.entries(tables).flatMap(([scheme, { rows }]) =>
     rows.flatMap((row) => everyBinding.map((binding) => ({ scheme, row, binding: titleOf(binding) }))),
@@ -388,7 +388,7 @@ const covered = cover(
     [
       [scheme, row.name],
       [kindOf(row), binding],
-      [scheme, "owner" in row.end, binding],
+      [scheme, binding],
     ].map((trait) => JSON.stringify(trait)),
 );
 
