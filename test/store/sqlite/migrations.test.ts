@@ -163,7 +163,10 @@ describe("sqliteStore() with a file of version 1", () => {
 
 /** The bytes that stand for an entry here, the same whenever they are asked for. */
 function entryOf(task: number, size: number): Uint8Array {
-  return new Uint8Array(size).map((_, index) => (task * 31 + index * 7) % 251);
+  return Buffer.alloc(
+    size,
+    Uint8Array.from({ length: 251 }, (_, index) => (task * 31 + index * 7) % 251),
+  );
 }
 
 const SIZES = [10, 899, 1_000, 5_000, 300_000, 3_000_000];
