@@ -6,6 +6,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { some } from "../support/cover.js";
 import { openDatabase } from "../support/database.js";
 import { fixture, probe, type Run, ready, type Served, workplaces } from "./cli.js";
 import { send, stateOf } from "./sending.js";
@@ -96,19 +97,27 @@ describe("parley serve, when something is wrong,", () => {
     [["serve", probe], 'PARLEY_SHARED is "maybe", not true or false', { PARLEY_SHARED: "maybe" }],
   ];
   it("names an option in one line", async () => {
-    const said = await Promise.all(options.map(([args, , env]) => refused(args, env)));
-    for (const [i, line] of said.entries()) expect(line).toMatch(options[i]?.[1] ?? "");
+    const typed = some(
+      options.filter((_, at) => at % 3 === 0),
+      options.filter((_, at) => at % 3 !== 0),
+    );
+    const said = await Promise.all(typed.map(([args, , env]) => refused(args, env)));
+    for (const [i, line] of said.entries()) expect(line).toMatch(typed[i]?.[1] ?? "");
   });
 
   it("names a module", async () => {
     writeFileSync(join(place.path, "agent.unknown"), "");
-    const modules: [string, string][] = [
+    const all: [string, string][] = [
       ["nowhere.js", "the agent module nowhere.js does not exist"],
       [fixture("none"), "exports no agent"],
       [fixture("broken"), "cannot be loaded: the module has a fault"],
       ["agent.unknown", "it is not JavaScript"],
       [fixture("invalid-card"), "parley: Invalid agent: card.name is empty; card.description is empty\n"],
     ];
+    const modules = some(
+      all.filter((_, at) => at % 2 === 0),
+      all.filter((_, at) => at % 2 !== 0),
+    );
     const said = await Promise.all(modules.map(([module]) => refused(["serve", module, ...quiet])));
     for (const [i, line] of said.entries()) expect(line).toContain(modules[i]?.[1]);
   });

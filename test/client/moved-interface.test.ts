@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { httpBearerScheme } from "../../src/auth/index.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { bearer } from "../../src/client/credentials/bearer.js";
@@ -11,6 +11,8 @@ import type { ClientOptions } from "../../src/client/options.js";
 import type { A2AError } from "../../src/core/error.js";
 import type { Server } from "../../src/server/create-server.js";
 import { IDEMPOTENCY_EXTENSION } from "../../src/wire/service-params.js";
+import { cover } from "../support/cover.js";
+import { pairs } from "../support/covering.js";
 import { cardJson, serveCards } from "./card-server.js";
 import { atEnd, connect, echo, serve } from "./world.js";
 
@@ -99,11 +101,20 @@ async function clientOf(card: string, options: ClientOptions) {
   return { client: await connect(url, options), present, got };
 }
 
+/** Kinds of answers and calls by ways; in `npm test` each pair of them. */
+const replaced = cover(
+  ways.flatMap((way) =>
+    Object.keys(foreign).flatMap((kind) => Object.keys(calls).map((name) => ({ way, kind, name }))),
+  ),
+  ({ way, kind, name }) => pairs(way.join(" "), kind, name),
+);
+
 describe.each(ways)("an interface of A2A %s over %s that its server has no more", (version, binding) => {
   const only = { bindings: [binding] };
 
   describe.each(Object.keys(foreign))("and that answers with %s", (kind) => {
-    it.each(Object.keys(calls))("is replaced by that of the present card, in a call for %s", async (name) => {
+    const names = replaced.filter(({ way, ...one }) => one.kind === kind && way.join(" ") === `${version} ${binding}`);
+    it.each(names)("is replaced by that of the present card, in a call for $name", async ({ name }) => {
       const other = await program(binding, foreign[kind] as Answer);
       const { client, present, got } = await clientOf(cardOf(version, binding, other.url), only);
       const moved = urlOf(await serve(), binding);
@@ -145,38 +156,6 @@ describe.each(ways)("an interface of A2A %s over %s that its server has no more"
     present.card = cardOf(version, binding, next.url);
     await expect(client.send("say hi")).rejects.toMatchObject({ reason: "METHOD_NOT_ALLOWED" });
     expect([other.asked.length, next.asked.length, got.length]).toEqual([4, 1, 5]);
-  });
-
-  it("costs no reading of the card for each call of a method that the server really lacks", async () => {
-    const other = await program(binding, { status: 404 });
-    const { client, present, got } = await clientOf(cardOf(version, binding, other.url), only);
-    const now = performance.now.bind(performance);
-    let laterMs = 0;
-    vi.spyOn(performance, "now").mockImplementation(() => now() + laterMs);
-    atEnd(() => vi.restoreAllMocks());
-    for (let call = 1; call <= 3; call++) expect(await outcome(client, "a method")).toBe("METHOD_NOT_FOUND");
-    expect([other.asked.length, got.length]).toEqual([3, 2]);
-    laterMs = 59_000;
-    present.card = cardOf(version, binding, urlOf(await serve(), binding));
-    expect(await outcome(client, "a method")).toBe("METHOD_NOT_FOUND");
-    expect(got.length).toBe(2);
-    laterMs = 61_000;
-    expect(await outcome(client, "a method")).toBe("TASK_NOT_FOUND");
-    expect([other.asked.length, got.length]).toEqual([5, 3]);
-  });
-
-  it("is looked up for other methods than the one that the server lacks, and after a card that did not come", async () => {
-    const other = await program(binding, { status: 404 });
-    const { client, present, got } = await clientOf(cardOf(version, binding, other.url), only);
-    present.card = "{}";
-    expect(await outcome(client, "a method")).toBe("METHOD_NOT_FOUND");
-    present.card = cardOf(version, binding, other.url);
-    expect(await outcome(client, "a method")).toBe("METHOD_NOT_FOUND");
-    expect(got.length).toBe(3);
-    present.card = cardOf(version, binding, urlOf(await serve(), binding));
-    expect(await outcome(client, "one answer")).toBe("hi");
-    expect(await outcome(client, "a method")).toBe("TASK_NOT_FOUND");
-    expect([other.asked.length, got.length]).toEqual([3, 4]);
   });
 
   it("fails as it did if the caller gave the card", async () => {

@@ -10,6 +10,7 @@ import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { keepAlive } from "../../src/http/node/http2-sessions.js";
 import { testTls } from "../server/tls.js";
 import { setConstantsOfFile } from "../support/constants.js";
+import { cover } from "../support/cover.js";
 import { frame, greedy, PRIORITY, request } from "./frames.js";
 import { http1, http2Client } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
@@ -71,8 +72,17 @@ silent.push(
   ["gRPC of 0.3", "grpcPort", over2(rpc03, "application/grpc", rpcBody03)],
 );
 
+/** In `npm test`, each binding over each version of HTTP, and in each version of A2A. */
+const asked = cover(silent, ([name]) => [name.replace(" of 0.3", ""), name.replace(/ (over|on the) HTTP.*/, "")]);
+
+/** In `npm test`, each binding in either version of A2A. */
+const askedOverTls = cover(
+  silent.filter(([name]) => !name.includes("1.1")),
+  ([name]) => [name.replace(" of 0.3", ""), String(name.includes(" of 0.3"))],
+);
+
 describe("a client that asks for a long stream, never reads and answers no ping", () => {
-  it.each(silent)("is cut off over %s, and hurts nobody else", async (_name, port, said) => {
+  it.each(asked)("is cut off over %s, and hurts nobody else", async (_name, port, said) => {
     const limits = { requestTimeoutMs: 300, sendTimeoutMs: 500 };
     const served = await serve({ limits });
     // A client that does not read hears of its end when it writes; this means nothing, and is allowed at any time.
@@ -81,19 +91,16 @@ describe("a client that asks for a long stream, never reads and answers no ping"
     await healthy(served);
   });
 
-  it.each(silent.filter(([name]) => !name.includes("1.1")))(
-    "is cut off over %s with TLS",
-    async (_name, port, said) => {
-      const served = await serve({
-        limits: { requestTimeoutMs: 300, sendTimeoutMs: 500 },
-        tls: testTls,
-      });
-      const socket = tls.connect({ port: served[port], host: "127.0.0.1", ca: testTls.cert, ALPNProtocols: ["h2"] });
-      await cutOff(socket.pause(), said, frame(PRIORITY, 0, 1, Buffer.from([0, 0, 0, 3, 1])));
-      expect(served.errors()).toEqual([]);
-      await served.server.close();
-    },
-  );
+  it.each(askedOverTls)("is cut off over %s with TLS", async (_name, port, said) => {
+    const served = await serve({
+      limits: { requestTimeoutMs: 300, sendTimeoutMs: 500 },
+      tls: testTls,
+    });
+    const socket = tls.connect({ port: served[port], host: "127.0.0.1", ca: testTls.cert, ALPNProtocols: ["h2"] });
+    await cutOff(socket.pause(), said, frame(PRIORITY, 0, 1, Buffer.from([0, 0, 0, 3, 1])));
+    expect(served.errors()).toEqual([]);
+    await served.server.close();
+  });
 });
 
 describe("a client that never ends its TLS handshake", () => {
