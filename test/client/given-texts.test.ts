@@ -161,7 +161,7 @@ describe("Update.text of an artifact that an agent replaces", () => {
         // A replaced text stays there, as a block before.
         if (printed !== "") expect([...blocks.values()].at(-1)).toBe(printed);
       }),
-      { numRuns: scaled(300, 5_000) },
+      { numRuns: scaled(150, 5_000) },
     );
   });
 });

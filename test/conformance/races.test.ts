@@ -7,11 +7,12 @@ import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { Driver, Reply } from "../support/driver.js";
 import { bindingOf } from "../support/drivers.js";
 import { textAt, valueAt } from "../support/json-path.js";
+import { scaled } from "../support/soak.js";
 import { patience } from "./run.js";
 import { setups } from "./setups.js";
 import { serve } from "./worlds.js";
 
-const rounds = 40;
+const rounds = scaled(10, 40);
 
 vi.setConfig({ testTimeout: patience });
 let driver: Driver;

@@ -230,7 +230,7 @@ describe.each(targets)("bad requests of 0.3 over $name", ({ make, judge, send: s
       exchange: sendOver(served),
       judge,
       internal,
-      runs: Number(process.env.FUZZ ?? scaled(120, 400)),
+      runs: Number(process.env.FUZZ ?? scaled(60, 400)),
     });
   });
 });

@@ -135,7 +135,7 @@ describe.each(targets)("odd headers over $name", ({ send, judge, internal }) => 
         expect(internal).not.toContain(code);
         expect(served.errors()).toEqual([]);
       }),
-      { numRuns: scaled(80, 250) },
+      { numRuns: scaled(40, 250) },
     );
     expect(taken).toBeGreaterThan(0);
   });
@@ -181,7 +181,7 @@ describe("odd verbs and paths", () => {
         if (status === 405) expect(got.allow).toMatch(/^[A-Z, ]+$/);
         expect(served.errors()).toEqual([]);
       }),
-      { numRuns: scaled(120, 400) },
+      { numRuns: scaled(60, 400) },
     );
   });
 });

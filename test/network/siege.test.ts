@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
+import { scaled } from "../support/soak.js";
 import { begun, END_HEADERS, fields, frame, greedy, HEADERS, preface, request } from "./frames.js";
 import { bytesOf, envelope } from "./requests.js";
 import { messageOf } from "./serve.js";
@@ -12,7 +13,7 @@ import { messageOf } from "./serve.js";
  * How long it lasts, in milliseconds. `PARLEY_SIEGE_MS=200000 npx vitest run test/network/siege.test.ts` is longer than every
  * time limit there is, of a server with its defaults.
  */
-const siegeMs = Number(process.env.PARLEY_SIEGE_MS ?? 5_000);
+const siegeMs = Number(process.env.PARLEY_SIEGE_MS ?? scaled(2_500, 5_000));
 
 /** Peers of every kind. */
 const each = 5;

@@ -7,6 +7,7 @@ import { ConfigVault } from "../../src/push/secrets.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { obedient } from "../conformance/agents.js";
 import { temporaryFile } from "../store/sqlite/files.js";
+import { scaled } from "../support/soak.js";
 import { Receiver } from "./receiver.js";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -166,7 +167,7 @@ describe("other keys", () => {
   });
 
   it("encrypt anew while tasks go on, and lose no notification and no change", async () => {
-    const TASKS = 120;
+    const TASKS = scaled(40, 120);
     const world = await World.open();
     await world.start([]);
     const at = (task: number): string => `/task-${task}`;

@@ -195,7 +195,7 @@ describe("a writer process that ends or stops", () => {
       }
     };
     const work = stores.flatMap((store, at) => [0, 1, 2, 3].map((caller) => grow(store, `${at}-${caller}`)));
-    const kills = scaled(4, 12);
+    const kills = scaled(2, 12);
     for (let kill = 0; kill < kills; kill++) {
       const { size } = acknowledged;
       await expect.poll(() => acknowledged.size, { timeout: 30_000, interval: 5 }).toBeGreaterThan(size + 8);

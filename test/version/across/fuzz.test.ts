@@ -12,7 +12,7 @@ import { seenEvents } from "./seen.js";
 import { type Speaker, speakers } from "./speakers.js";
 
 /** So many requests of each kind; the same ones in every run. */
-const COUNT = Number(process.env.FUZZ ?? scaled(100, 300));
+const COUNT = Number(process.env.FUZZ ?? scaled(50, 300));
 
 class Fuzzer {
   readonly #random: () => number;

@@ -239,7 +239,7 @@ describe("any JSON in the place of params", () => {
           expect((error as A2AError).reason).toBe("INVALID_PARAMS");
         }
       }),
-      { numRuns: scaled(100, 300) },
+      { numRuns: scaled(50, 300) },
     );
   });
 });

@@ -257,7 +257,7 @@ describe("there and back again", () => {
       expect(json(from, sent)).toEqual(before); // nothing of the original is touched
       expect(json(from, returned)).toEqual(json(from, changed(from, sent, lost)));
     });
-    fc.assert(property, { numRuns: scaled(50, 150) });
+    fc.assert(property, { numRuns: scaled(25, 150) });
   }
 
   /** Names that are names: what else may stand there is refused, and has its own tests. */
