@@ -22,7 +22,7 @@ const long = [
   "cli/{backup,card,console,dev,dev-chat,init,migrate,module,operate-process,operate-stalled,serve-options,serve-signals,store-copy,a2a/pressure,workers}",
   "client/{cuts,hostile/hostile,restarts}",
   "conformance/replicas",
-  "docs/{cli,operations,typescript}",
+  "docs/{cli,client,operations,typescript}",
   "e2e/{bad-disk,bad-end,cancel-elsewhere,copied,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped}",
   "e2e/{older-file,push,push-replicas,push-versions}",
   "e2e/{database-limits,database-outage,failover,restored,secrets,shared,shutdown,stopped,workers,workers-writer}",
@@ -64,11 +64,11 @@ class Mixed extends BaseSequencer {
 /** Tests on slow stores, which load the engine's tests once more for each. */
 const slow = "test/slow-engine/**/*.test.ts";
 
-/** Two of the five: a store that processes share, and one that they do not. Those on SQLite take three times as long. */
-const someSlow = "test/slow-engine/{memory,memory-shared}.test.ts";
+/** One of the five, on a store that processes share. Those on SQLite take three times as long. */
+const someSlow = "test/slow-engine/memory-shared.test.ts";
 
-/** The other three. */
-const otherSlow = "test/slow-engine/{sqlite,sqlite-shared,postgres}.test.ts";
+/** The other four. */
+const otherSlow = "test/slow-engine/{memory,sqlite,sqlite-shared,postgres}.test.ts";
 
 /** The tests of SQLite that depend on the writer's threads. The contract does so on a shared file. */
 const sqlite = "test/store/sqlite/**/!(contract).test.ts";
