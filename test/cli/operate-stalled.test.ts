@@ -2,9 +2,16 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { Command } from "commander";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { addOperate } from "../../src/cli/operate/groups.js";
+import { add as owners } from "../../src/cli/operate/owners.js";
+import { add as push } from "../../src/cli/operate/push.js";
+import { add as servers } from "../../src/cli/operate/server.js";
+import { add as tasks } from "../../src/cli/operate/tasks.js";
 import { processIo } from "../../src/cli/process-io.js";
 import { build } from "../e2e/support/build.js";
+import { pairs } from "../support/covering.js";
+import { sample } from "../support/soak.js";
 import { workplaces } from "./cli.js";
+import { type Group, runGroup } from "./operate-run.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -38,6 +45,9 @@ const asking: Readonly<Record<string, readonly string[]>> = {
 /** Commands that need an exported file, a file that no server has open, or a terminal. */
 const others = ["tasks import", "check", "top"];
 
+/** What adds the commands above. */
+const groups: Readonly<Record<string, Group>> = { tasks, owners, push, server: servers };
+
 /** Commands that last until they are interrupted. */
 const lasting = ["tasks watch"];
 
@@ -48,17 +58,18 @@ build();
 const place = workplaces();
 
 describe("an operator's service that stalls", () => {
-  let server: Server | undefined;
+  const started = new Set<Server>();
   const sockets = new Set<Socket>();
   afterEach(() => {
     for (const socket of sockets) socket.destroy();
-    server?.close();
+    for (const server of started) server.close();
+    started.clear();
   });
 
   /** Serves it. @param onStall called when a request has arrived */
   async function stalling(words: string, stage: "headers" | "body", onStall: () => void): Promise<string> {
     const form = streaming.includes(words) ? "connect+proto" : "proto";
-    server = createServer((socket) => {
+    const server = createServer((socket) => {
       sockets.add(socket.on("error", () => {}));
       socket.once("data", () => {
         if (stage === "body") {
@@ -67,8 +78,8 @@ describe("an operator's service that stalls", () => {
         setTimeout(onStall, 50);
       });
     });
-    server.listen(0, "127.0.0.1");
-    await new Promise((resolve) => server?.once("listening", resolve));
+    started.add(server.listen(0, "127.0.0.1"));
+    await new Promise((resolve) => server.once("listening", resolve));
     return `127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
@@ -90,7 +101,13 @@ describe("an operator's service that stalls", () => {
     })),
   );
 
-  it.each(rows)("is left by $words at $signal, stalled at the $stage", async ({ words, operands, stage, signal }) => {
+  // A command reads an answer or a stream by code that all commands share: each is left once.
+  const left = sample(rows, ({ words, stage, signal }) => [
+    words,
+    ...pairs(String(streaming.includes(words)), String(lasting.includes(words)), stage, signal),
+  ]);
+
+  it.each(left)("is left by $words at $signal, stalled at the $stage", async ({ words, operands, stage, signal }) => {
     let stop = (): void => {};
     const admin = await stalling(words, stage, () => stop());
     const run = place.run([...words.split(" "), ...operands], { PARLEY_ADMIN: admin });
@@ -99,13 +116,24 @@ describe("an operator's service that stalls", () => {
     expect([run.stdout(), run.stderr()]).toEqual(["", ""]);
   });
 
-  it.each(Object.entries(asking).filter(([words]) => !lasting.includes(words)))(
-    "is given up by %s after --timeout",
-    async (words, operands) => {
-      const admin = await stalling(words, "headers", () => {});
-      const run = place.run([...words.split(" "), ...operands, "--timeout", "1"], { PARLEY_ADMIN: admin });
-      expect([await run.exited, run.stdout()]).toEqual([3, ""]);
-      expect(run.stderr()).toBe("parley: No answer in time. --timeout allows more time\n");
-    },
-  );
+  it("is given up after --timeout", async () => {
+    const admin = await stalling("tasks list", "headers", () => {});
+    const run = place.run(["tasks", "list", "--timeout", "1"], { PARLEY_ADMIN: admin });
+    expect([await run.exited, run.stdout()]).toEqual([3, ""]);
+    expect(run.stderr()).toBe("parley: No answer in time. --timeout allows more time\n");
+  });
+
+  it("is given up by every command that does not last, within this process", async () => {
+    const ending = Object.entries(asking).filter(([words]) => !lasting.includes(words));
+    const ends = ending.map(async ([words, operands]) => {
+      const [group = "", ...name] = words.split(" ");
+      const env = { PARLEY_ADMIN: await stalling(words, "headers", () => {}) };
+      const args = [...name, ...operands, "--timeout", "1"];
+      return [words, await runGroup(groups[group] as Group, group, args, { env })] as const;
+    });
+    const expected = { code: 3, stdout: "", stderr: "No answer in time. --timeout allows more time" };
+    expect(Object.fromEntries(await Promise.all(ends))).toEqual(
+      Object.fromEntries(ending.map(([words]) => [words, expected])),
+    );
+  });
 });
