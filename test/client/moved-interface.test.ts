@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { httpBearerScheme } from "../../src/auth/index.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { bearer } from "../../src/client/credentials/bearer.js";
@@ -156,6 +156,38 @@ describe.each(ways)("an interface of A2A %s over %s that its server has no more"
     present.card = cardOf(version, binding, next.url);
     await expect(client.send("say hi")).rejects.toMatchObject({ reason: "METHOD_NOT_ALLOWED" });
     expect([other.asked.length, next.asked.length, got.length]).toEqual([4, 1, 5]);
+  });
+
+  it("costs no reading of the card for each call of a method that the server really lacks", async () => {
+    const other = await program(binding, { status: 404 });
+    const { client, present, got } = await clientOf(cardOf(version, binding, other.url), only);
+    const now = performance.now.bind(performance);
+    let laterMs = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => now() + laterMs);
+    atEnd(() => vi.restoreAllMocks());
+    for (let call = 1; call <= 3; call++) expect(await outcome(client, "a method")).toBe("METHOD_NOT_FOUND");
+    expect([other.asked.length, got.length]).toEqual([3, 2]);
+    laterMs = 59_000;
+    present.card = cardOf(version, binding, urlOf(await serve(), binding));
+    expect(await outcome(client, "a method")).toBe("METHOD_NOT_FOUND");
+    expect(got.length).toBe(2);
+    laterMs = 61_000;
+    expect(await outcome(client, "a method")).toBe("TASK_NOT_FOUND");
+    expect([other.asked.length, got.length]).toEqual([5, 3]);
+  });
+
+  it("is looked up for other methods than the one that the server lacks, and after a card that did not come", async () => {
+    const other = await program(binding, { status: 404 });
+    const { client, present, got } = await clientOf(cardOf(version, binding, other.url), only);
+    present.card = "{}";
+    expect(await outcome(client, "a method")).toBe("METHOD_NOT_FOUND");
+    present.card = cardOf(version, binding, other.url);
+    expect(await outcome(client, "a method")).toBe("METHOD_NOT_FOUND");
+    expect(got.length).toBe(3);
+    present.card = cardOf(version, binding, urlOf(await serve(), binding));
+    expect(await outcome(client, "one answer")).toBe("hi");
+    expect(await outcome(client, "a method")).toBe("TASK_NOT_FOUND");
+    expect([other.asked.length, got.length]).toEqual([3, 4]);
   });
 
   it("fails as it did if the caller gave the card", async () => {

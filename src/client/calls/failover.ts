@@ -22,6 +22,9 @@ import { givenUp, isPassing, pause, waitMs } from "./retry-delay.js";
 /** Maximum rest of a failing interface, as a multiple of its first rest. */
 const MAX_REST_FACTOR = 32;
 
+/** Time without another read of a card that still names an interface that does not serve a method, in milliseconds. */
+const CONFIRMED_MS = 60_000;
+
 /** One interface of an agent and its health. */
 class Route {
   readonly candidate: Candidate;
@@ -29,6 +32,8 @@ class Route {
   #transport: Transport | undefined;
   #failures = 0;
   #restsUntil = 0;
+  /** Methods that it does not serve although the card names it, with the time of the card's last read. */
+  readonly #confirmed = new Map<DescMethod, number>();
 
   constructor(candidate: Candidate, open: (candidate: Candidate) => Transport) {
     this.candidate = candidate;
@@ -54,6 +59,16 @@ class Route {
     this.#failures += 1;
     const bounds = { firstMs: restMs, maxMs: MAX_REST_FACTOR * restMs, jitter: 0 };
     this.#restsUntil = performance.now() + backoffMs(this.#failures, bounds);
+  }
+
+  /** Notes that it does not serve a method, although a card that was just read names it. */
+  confirm(method: DescMethod): void {
+    this.#confirmed.set(method, performance.now());
+  }
+
+  /** True if the card need not be read again because it does not serve a method. */
+  isConfirmed(method: DescMethod): boolean {
+    return performance.now() - (this.#confirmed.get(method) ?? -Infinity) < CONFIRMED_MS;
   }
 }
 
@@ -173,18 +188,24 @@ export class Routes implements Transport {
 
   /**
    * Reads the card again and returns the interface that replaces one that the server does not serve. Undefined if the
-   * card still names that one, or cannot be read.
+   * card still names that one, now or when this method failed a short time ago, or cannot be read.
    */
-  async replacementOf(lost: Route, { signal, endsAt }: Failing): Promise<Route | undefined> {
+  async replacementOf(lost: Route, { method, signal, endsAt }: Failing): Promise<Route | undefined> {
+    let isRead = true;
     // Another call may have read the card meanwhile.
     if (this.#routes.includes(lost)) {
+      if (lost.isConfirmed(method)) return undefined;
       const scope = new CallScope(signal, Math.max(1, endsAt - performance.now()));
-      await this.#present(scope.signal).catch(() => {});
+      await this.#present(scope.signal).catch(() => {
+        isRead = false;
+      });
       scope.end();
     }
-    const route = this.best(none);
-    const isLost = this.#routes.includes(lost) || isSameInterface(route.candidate, lost.candidate);
-    return isLost ? undefined : route;
+    const route = this.#routes.includes(lost) ? lost : this.best(none);
+    if (!isSameInterface(route.candidate, lost.candidate)) return route;
+    // Every agent serves sends, so the card will soon name another interface.
+    if (isRead && !isSend(method)) route.confirm(method);
+    return undefined;
   }
 
   get limits(): ClientLimits {
