@@ -59,6 +59,12 @@ interface Flight {
   waiting: number;
 }
 
+/** True less than `ms` milliseconds after a time; false if the clock was set back since then. */
+function isRecent(at: number | undefined, ms: number): boolean {
+  const passed = Date.now() - (at ?? Number.NEGATIVE_INFINITY);
+  return passed >= 0 && passed < ms;
+}
+
 /** Returns the host and port of an interface. */
 function placeNameOf(url: string): string {
   const whole = webUrl(url);
@@ -100,7 +106,7 @@ export class TokenKeeper {
     if (entry.tokens !== undefined && entry.tokens.accessToken !== shown) return true;
     // A server that rejects new tokens as well would otherwise cause a fetch for each call.
     const { afterRefusal } = entry;
-    const isNew = afterRefusal?.accessToken === shown && Date.now() - (afterRefusal?.at ?? 0) < this.limits.refusalMs;
+    const isNew = afterRefusal?.accessToken === shown && isRecent(afterRefusal?.at, this.limits.refusalMs);
     if (isNew || entry.tokens === undefined) return false;
     entry.tokens = { ...entry.tokens, expiresAt: 0, refreshAt: 0 };
     const { accessToken } = await this.#token(entry, context);
@@ -190,11 +196,11 @@ export class TokenKeeper {
       const now = Date.now();
       const good = this.#good(entry, scopes, now);
       if (good !== undefined) {
-        if (now >= good.refreshAt && this.#mayRenew(entry, good, now)) this.#begin(entry, context, good.asked);
+        if (now >= good.refreshAt && this.#mayRenew(entry, good)) this.#begin(entry, context, good.asked);
         return good;
       }
       const { failure } = entry;
-      if (failure !== undefined && now - failure.at < this.limits.issuerCooldownMs) throw failure.error;
+      if (failure !== undefined && isRecent(failure.at, this.limits.issuerCooldownMs)) throw failure.error;
       const tokens = await this.#wait(this.#begin(entry, context, scopes), context.signal);
       if (covers(tokens.asked, scopes)) return tokens;
     }
@@ -211,8 +217,8 @@ export class TokenKeeper {
     return Math.min(this.limits.clockSkewMs, (expiresAt - refreshAt) / 2 || 0);
   }
 
-  #mayRenew({ failure }: Entry, { refreshToken }: Tokens, now: number): boolean {
-    const rests = failure !== undefined && now - failure.at < this.limits.issuerCooldownMs;
+  #mayRenew({ failure }: Entry, { refreshToken }: Tokens): boolean {
+    const rests = isRecent(failure?.at, this.limits.issuerCooldownMs);
     return !rests && (this.#flow.isUnattended || refreshToken !== undefined);
   }
 

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { create } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Credential } from "../../../src/client/credentials/credential.js";
 import {
@@ -64,6 +64,12 @@ const failing = async (work: Promise<unknown>): Promise<A2AError> => {
   expect(inspect(error, { depth: 20, showHidden: true })).not.toMatch(/the-secret|token-\d|refresh-\d|leaked/);
   return error as A2AError;
 };
+
+/** Sets the clock back by an hour until the test is over. */
+function setClockBack(): void {
+  vi.setSystemTime(Date.now() - 3_600_000);
+  onTestFinished(() => void vi.useRealTimers());
+}
 
 describe("an issuer that answers", () => {
   const endless = (response: import("node:http").ServerResponse): void => {
@@ -172,6 +178,15 @@ describe("an issuer that answers", () => {
     errors.push(await failing(tokenOf(credential)));
     expect(errors.map(({ reason }) => reason)).toEqual(Array(4).fill("UNAVAILABLE"));
     expect(issuer.count()).toBe(1);
+  });
+
+  it("badly is asked again after the clock was set back", async () => {
+    issuer.scripts.set("/token", () => ({ status: 500, body: "" }));
+    const credential = machine();
+    await failing(tokenOf(credential));
+    issuer.wellBehaved();
+    setClockBack();
+    expect(await tokenOf(credential)).toMatch(/^Bearer /);
   });
 
   it("badly is no matter as long as a token is good", async () => {
@@ -408,6 +423,17 @@ describe("a refusal of the agent", () => {
       expect(await next.again(refused)).toBe(false);
     }
     expect(issuer.count()).toBe(2);
+  });
+
+  it("fetches another one also after the clock was set back", async () => {
+    const credential = machine();
+    for (let i = 0; i < 2; i++) {
+      const each = call(credential);
+      await each.attempt();
+      expect(await each.again(refused)).toBe(true);
+      setClockBack();
+    }
+    expect(issuer.count()).toBe(3);
   });
 
   it("is the issuer's failure where the issuer has no other", async () => {
