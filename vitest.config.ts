@@ -139,7 +139,7 @@ const retry = process.env.CI === undefined ? 0 : 1;
  */
 export default defineConfig(({ mode }): ViteUserConfig => {
   if (mode === "agents") return agents;
-  if (mode === "interop") return { resolve: { alias: [...aiSdkOf("test/interop"), nats] }, test: interop() };
+  if (mode === "interop") return { test: interop() };
   if (mode === "nodes") return { test: nodes };
   if (mode === "tools") return { test: tools };
   return sources(mode);
@@ -245,6 +245,9 @@ function hasBothDrivers(): boolean {
   }
 }
 
+/** Tests that take the place of a module that others have loaded, or of what is global. */
+const aloneInInterop = ["ai-agent-7", "react"];
+
 /** Tests with the clients, servers and tools of others; `npm run test:interop` has them. */
 function interop(): Tests {
   const end = ".interop.ts";
@@ -257,8 +260,14 @@ function interop(): Tests {
   if (unknown.length > 0) {
     throw new Error(`PARLEY_INTEROP_ONLY names ${unknown.join(", ")}; there are ${known.join(", ")}.`);
   }
-  return {
-    include: (only.length > 0 ? only : known).map((name) => `test/interop/${name}${end}`),
+  const include = (only.length > 0 ? only : known).map((name) => `test/interop/${name}${end}`);
+  const isAlone = (file: string): boolean => aloneInInterop.some((name) => file.endsWith(`/${name}${end}`));
+  // They extend nothing, as Vitest evaluates what they extend with another mode.
+  const project = (own: Tests): ViteUserConfig => ({
+    resolve: { alias: [...aiSdkOf("test/interop"), nats] },
+    test: { ...common, ...own },
+  });
+  const common: Tests = {
     globalSetup: ["test/interop/support/global-setup.ts"],
     // Those that run beside each other in a file wait for tokens to run out.
     maxConcurrency: 24,
@@ -267,6 +276,13 @@ function interop(): Tests {
     testTimeout: 60_000 * patience,
     expect: expectations,
     retry,
+  };
+  return {
+    projects: [
+      // A fork with its modules costs a second of a processor, and a Chromium two, of which each worker has one.
+      project({ name: "shared", isolate: false, include: include.filter((file) => !isAlone(file)) }),
+      project({ name: "alone", include: include.filter(isAlone) }),
+    ],
   };
 }
 

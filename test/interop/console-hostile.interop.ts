@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launch } from "./browser/chromium.js";
+import { closeWindows, launch } from "./browser/chromium.js";
 import { buildConsole } from "./console/build.js";
 import { type HostileAgent, hostile, serveHostile } from "./console/hostile.js";
 import { type OpenedConsole, openConsole } from "./console/open.js";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await opened?.close();
   await agent?.close();
-  await browser?.close();
+  await closeWindows(browser);
 });
 
 describe("a page that shows what an agent sends to harm it", () => {

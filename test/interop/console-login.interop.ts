@@ -9,7 +9,7 @@ import {
 } from "../../src/auth/index.js";
 import { type Agent, artifact, completed, createServer, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import { launch } from "./browser/chromium.js";
+import { closeWindows, launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
 import { type OpenedConsole, openConsole } from "./console/open.js";
 import { PATIENCE, say, talkTo } from "./console/talk.js";
@@ -70,7 +70,7 @@ afterAll(async () => {
   await opened?.close();
   await agents?.close();
   await issuer?.stop();
-  await browser?.close();
+  await closeWindows(browser);
 });
 
 const urlOf = (name: string): string => `${agents.url}/${name}`;

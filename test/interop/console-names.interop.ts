@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bodyOf } from "../push-receiver/world.js";
-import { launch } from "./browser/chromium.js";
+import { closeWindows, launch } from "./browser/chromium.js";
 import { buildConsole } from "./console/build.js";
 import { type HostileAgent, serveHostile } from "./console/hostile.js";
 import { type OpenedConsole, openConsole } from "./console/open.js";
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await opened?.close();
   for (const agent of Object.values(agents)) await agent.close();
-  await browser?.close();
+  await closeWindows(browser);
 });
 
 /** Returns the texts that turn what is shown beside them. Code is shown as it is, line by line. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
-import { launch } from "./browser/chromium.js";
+import { closeWindows, launch } from "./browser/chromium.js";
 import { type OpenedConsole, openConsole } from "./console/open.js";
 import { lastOf, PATIENCE, reaches, say, talkTo, tell } from "./console/talk.js";
 import { type Started, started } from "./support/servers.js";
@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await opened?.close();
-  await browser?.close();
+  await closeWindows(browser);
   await older?.stop();
 });
 

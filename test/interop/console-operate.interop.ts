@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Answer } from "../push/receiver.js";
-import { launch } from "./browser/chromium.js";
+import { closeWindows, launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
 import { type OperatedConsole, openOperated } from "./console/operators.js";
 
@@ -27,7 +27,7 @@ afterAll(async () => {
   expect(opened.foreign).toEqual([]);
   expect(opened.faults).toEqual([]);
   await opened.close();
-  await browser.close();
+  await closeWindows(browser);
 });
 
 const heading = (name: string): Locator => page.getByRole("heading", { name, level: 1 });

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launch } from "./browser/chromium.js";
+import { closeWindows, launch } from "./browser/chromium.js";
 import { buildConsole } from "./console/build.js";
 import { type OpenedConsole, openConsole } from "./console/open.js";
 import { lastOf, PATIENCE, reaches, say, talkTo, tell } from "./console/talk.js";
@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await opened?.close();
-  await browser?.close();
+  await closeWindows(browser);
 });
 
 const copied = (): Promise<string> => page.evaluate<string>("navigator.clipboard.readText()");

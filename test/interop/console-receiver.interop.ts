@@ -9,7 +9,7 @@ import { keyPair } from "../card/signing/keys.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { bodyOf, idOf } from "../push-receiver/world.js";
 import { freePort } from "../support/free-port.js";
-import { launch } from "./browser/chromium.js";
+import { closeWindows, launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
 import { buildConsole } from "./console/build.js";
 import { type OpenedConsole, openConsole } from "./console/open.js";
@@ -49,7 +49,7 @@ afterAll(async () => {
   await opened?.close();
   await signing?.leave();
   await strict?.leave();
-  await browser?.close();
+  await closeWindows(browser);
   rmSync(keyFile, { force: true });
 });
 

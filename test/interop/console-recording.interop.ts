@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
-import { launch } from "./browser/chromium.js";
+import { closeWindows, launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
 import { buildConsole } from "./console/build.js";
 import { linkOf, type OpenedConsole, openConsole } from "./console/open.js";
@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await opened?.close();
-  await browser?.close();
+  await closeWindows(browser);
   await nextHome.leave();
   rmSync(folder, { recursive: true });
 });

@@ -3,7 +3,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { Receiver } from "../push/receiver.js";
-import { launch } from "./browser/chromium.js";
+import { closeWindows, launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
 import { buildConsole } from "./console/build.js";
 import { linkOf, type OpenedConsole, openConsole } from "./console/open.js";
@@ -33,7 +33,7 @@ afterAll(async () => {
   expect(opened.foreign).toEqual([]);
   expect(opened.faults).toEqual([]);
   await opened?.close();
-  await browser?.close();
+  await closeWindows(browser);
   await receiver?.stop();
 });
 

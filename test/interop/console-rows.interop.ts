@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Agent, artifact, completed, createServer, inputRequired, type Server, working } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { root } from "../e2e/support/build.js";
-import { launch } from "./browser/chromium.js";
+import { closeWindows, launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
 import { buildConsole } from "./console/build.js";
 import { linkOf, type OpenedConsole, openConsole } from "./console/open.js";
@@ -86,7 +86,7 @@ afterAll(async () => {
   expect(opened.foreign).toEqual([]);
   expect(opened.faults).toEqual([]);
   await opened?.close();
-  await browser?.close();
+  await closeWindows(browser);
   await other?.close();
 });
 

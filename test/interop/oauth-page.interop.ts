@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { openIdConnectScheme } from "../../src/auth/index.js";
 import { type Agent, createServer as createParley, reply, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import { launch } from "./browser/chromium.js";
+import { closeWindows, launch } from "./browser/chromium.js";
 import { AUDIENCE, OidcIssuer } from "./support/oidc-issuer.js";
 
 // A page in Chromium whose user signs in: it is left for the issuer's, and comes back, from another origin than agent and issuer.
@@ -92,7 +92,7 @@ beforeAll(async () => {
   agent = await createParley({ agent: it, store: memoryStore(), port: 0, grpcPort: false, cors: true });
 });
 afterAll(async () => {
-  await browser?.close();
+  await closeWindows(browser);
   await agent?.close();
   await issuer?.stop();
   pages?.close();

@@ -7,7 +7,7 @@ import { type Agent, artifact, completed, createServer, inputRequired } from "..
 import { memoryStore } from "../../src/store/memory/index.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { Gates } from "../support/gates.js";
-import { launch } from "./browser/chromium.js";
+import { closeWindows, launch } from "./browser/chromium.js";
 import { cache } from "./support/tool.js";
 
 const home = new Home();
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser?.close();
+  await closeWindows(browser);
   await home.leave();
 });
 

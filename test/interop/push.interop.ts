@@ -49,6 +49,7 @@ beforeAll(async () => {
 beforeEach(() => void receiver.hits.splice(0));
 
 afterAll(async () => {
+  delete process.env.PUSH_TEST_KEY;
   await home.leave();
   await receiver.stop();
 });

@@ -5,14 +5,32 @@ import { apt, hasApt } from "../support/tool.js";
 
 const names = ["chromium", "chromium-browser", "google-chrome"];
 
-/** Starts the machine's Chromium, which is installed before where that is possible. */
+/** The Chromium of this worker. Each start costs seconds of a processor, and all test files of a worker use one. */
+let running: Promise<Browser> | undefined;
+
+/** Returns the machine's Chromium, which is started unless it runs, and installed before where that is possible. */
 export async function launch(): Promise<Browser> {
+  const before = await running;
+  if (before?.isConnected()) return before;
+  running = start();
+  return running;
+}
+
+/** Closes all windows. The browser ends with the worker. */
+export async function closeWindows(browser: Browser | undefined): Promise<void> {
+  for (const context of browser?.contexts() ?? []) await context.close();
+}
+
+async function start(): Promise<Browser> {
   return chromium.launch({
     executablePath: find() ?? (await install()),
     args: [
       // Tests may run as root, where there is no sandbox, and they serve their pages themselves.
       "--no-sandbox",
       "--disable-gpu",
+      // A process of its own for drawing, and one for each site, cost more than they protect.
+      "--in-process-gpu",
+      "--disable-site-isolation-trials",
       "--disable-quic",
       "--no-first-run",
       // It would look for updates and more, in vain where the network is closed.

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { root } from "../../e2e/support/build.js";
-import { launch } from "../browser/chromium.js";
+import { closeWindows, launch } from "../browser/chromium.js";
 import { type OpenedConsole, type OpenOptions, openConsole } from "./open.js";
 
 const agentAt = (name: string): string => join(root, "test/fixtures/agents", name);
@@ -53,6 +53,6 @@ function useBrowser(): { browser: Browser; opened?: OpenedConsole } {
   beforeAll(async () => {
     used.browser = await launch();
   });
-  afterAll(() => used.browser?.close());
+  afterAll(() => closeWindows(used.browser));
   return used;
 }
