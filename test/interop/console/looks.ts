@@ -38,8 +38,9 @@ export async function withOneFont(context: BrowserContext): Promise<void> {
   }`);
 }
 
-/** Replaces what differs from run to run: ids, times, ports, durations and sizes. */
+/** Replaces what differs from run to run: ids, times, ports, durations and sizes. Keeps what `unsettle` needs. */
 const settle = `{
+  const settled = [];
   const rules = [
     [/hooks\\/[\\w-]{43}/g, "hooks/id"],
     [/--push-ports \\d+/g, "--push-ports 8080"],
@@ -52,15 +53,22 @@ const settle = `{
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode;
+    const before = node.data;
     if (node.parentElement.closest("time")) node.data = "now";
     else for (const [from, to] of rules) node.data = node.data.replace(from, to);
+    if (node.data !== before) settled.push([node, before, node.data]);
   }
+  window.settled = settled;
 }`;
+
+/** Undoes `settle` where the page has not changed the text since then. */
+const unsettle = `for (const [node, before, after] of window.settled) if (node.data === after) node.data = before;`;
 
 /** Compares a page with the picture that was kept of it. Returns what is wrong, or undefined. */
 export async function lookOf(page: Page, name: string): Promise<string | undefined> {
   await page.evaluate(settle);
   const bytes = await page.screenshot({ animations: "disabled", caret: "hide" });
+  await page.evaluate(unsettle);
   const file = `${name}.png`;
   writeFileSync(join(seen, file), bytes);
   const before = join(kept, file);
