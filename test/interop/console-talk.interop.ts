@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { axeFindings } from "./console/axe.js";
 import { openConsole } from "./console/open.js";
@@ -161,33 +162,38 @@ describe("two conversations", () => {
   });
 });
 
-describe.each([360, 768, 1440])("conversations at %i pixels", (width) => {
-  it("fit in, in light and dark", async () => {
-    for (const colorScheme of ["light", "dark"] as const) {
-      const other = await openConsole(used.browser, {
-        agent: contentAgent,
-        viewport: { width, height: 800 },
-        colorScheme,
-      });
-      const { page } = other;
-      await other.go("talk");
-      await page
-        .getByRole("link", { name: /Content/ })
-        .first()
-        .waitFor(PATIENCE);
-      expect(await fitsIn(page)).toBe(true);
-      expect(await axeFindings(page)).toEqual([]);
-      await talkTo(other);
-      for (const text of ["markdown", "table", "code", "svg"]) await tell(page, text);
-      await tell(page, "form", "Input required");
-      await page.getByLabel("City").waitFor(PATIENCE);
-      expect(await fitsIn(page)).toBe(true);
-      expect(await axeFindings(page)).toEqual([]);
-      expect(other.faults).toEqual([]);
-      expect(other.foreign).toEqual([]);
-      await other.close();
-    }
+const looks = [360, 768, 1440].flatMap((width) =>
+  (["light", "dark"] as const).map((colorScheme) => ({ width, colorScheme })),
+);
+
+describe("conversations at 360, 768 and 1440 pixels, in light and dark", () => {
+  it("fit in", async () => {
+    const other = await openConsole(used.browser, { agent: contentAgent });
+    const { page } = other;
+    await other.go("talk");
+    await page
+      .getByRole("link", { name: /Content/ })
+      .first()
+      .waitFor(PATIENCE);
+    await expectEachFits(page);
+    await talkTo(other);
+    for (const text of ["markdown", "table", "code", "svg"]) await tell(page, text);
+    await tell(page, "form", "Input required");
+    await page.getByLabel("City").waitFor(PATIENCE);
+    await expectEachFits(page);
+    expect(other.faults).toEqual([]);
+    expect(other.foreign).toEqual([]);
+    await other.close();
   });
+
+  async function expectEachFits(page: Page): Promise<void> {
+    for (const { width, colorScheme } of looks) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme });
+      expect(await fitsIn(page), `${width} ${colorScheme}`).toBe(true);
+      expect(await axeFindings(page), `${width} ${colorScheme}`).toEqual([]);
+    }
+  }
 });
 
 describe("the place of things", () => {
