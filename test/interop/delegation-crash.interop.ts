@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type A2AClient, type Binding, connect } from "../../src/client/index.js";
 import { fixture } from "../cli/cli.js";
@@ -54,24 +54,31 @@ describe.each(Object.keys(foreign))(
       /** Tasks of the other agent that are not this test's. */
       let before: ReadonlySet<string>;
 
-      beforeEach(async () => {
+      // The process that a test leaves is the next one's.
+      beforeAll(async () => {
         middle = await Middle.open(other, binding);
-        process.env.TEST_OTHER_AGENT = middle.url;
         home = new Home();
         home.agent = fixture("handing-on");
-        before = new Set((await all()).map(({ id }) => id));
         await start();
       });
 
-      afterEach(async () => {
-        delete process.env.TEST_OTHER_AGENT;
-        await client.close();
-        await home.leave();
-        await middle.close();
+      beforeEach(async () => {
+        before = new Set((await all()).map(({ id }) => id));
+      });
+
+      afterAll(async () => {
+        await client?.close();
+        await home?.leave();
+        await middle?.close();
       });
 
       async function start(): Promise<void> {
-        server = await home.start();
+        process.env.TEST_OTHER_AGENT = middle.url;
+        try {
+          server = await home.start();
+        } finally {
+          delete process.env.TEST_OTHER_AGENT;
+        }
         client = await connect(server.url);
       }
 
