@@ -8,7 +8,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { fitsIn, isHarmed, PATIENCE } from "./console/talk.js";
 import { useConsoles, workerAgent } from "./console/use-console.js";
 
-const used = useConsoles({ agent: workerAgent }, /ERR_|Failed to load/);
+const used = useConsoles({ agent: workerAgent, isKept: true }, /ERR_|Failed to load/);
 const folder = mkdtempSync(join(tmpdir(), "parley-hostile-"));
 const servers: Server[] = [];
 afterEach(() => {

@@ -8,7 +8,10 @@ import { useConsoles, workerAgent } from "./console/use-console.js";
 /** Allows a webhook on this machine. */
 const push = ["--push", "--push-allow-http", "--push-allow", "127.0.0.1", "--push-ports", "9"];
 
-const used = useConsoles({ agent: workerAgent, flags: [...operatorFlags(), ...push] }, /40[0-4]|net::ERR/);
+const used = useConsoles(
+  { agent: workerAgent, flags: [...operatorFlags(), ...push], isKept: true },
+  /40[0-4]|net::ERR/,
+);
 
 /** Opens a view of a task and waits for the state that the page shows. */
 async function show(id: string, state: string, tab = ""): Promise<void> {
@@ -62,6 +65,7 @@ describe("the timeline of a task", () => {
     const id = await send(server.url, "wait");
     await show(id, "Working");
     await page.getByRole("button", { name: /^Attempt 1 by / }).waitFor();
+    used.spend();
     await server.kill();
     const next = await home.start();
     await page.goto(linkOf(next));
@@ -200,6 +204,7 @@ describe("actions on a task's page", () => {
     const last = "(SELECT max(last) FROM segment WHERE task_id = ?1)";
     db.command(`UPDATE segment SET bytes = x'01ff', blob = NULL WHERE task_id = ?1 AND last = ${last}`).run(id);
     db.close();
+    used.spend();
     await server.kill();
     const next = await home.start();
     await page.goto(linkOf(next));

@@ -28,24 +28,47 @@ export function useConsole(options: OpenOptions): UsedConsole {
   return used as UsedConsole;
 }
 
+/** What a test has to say of its console. */
+export interface UsedConsoles extends UsedConsole {
+  /** Closes the console after this test: the next one opens another. */
+  spend(): void;
+}
+
+interface ConsolesOptions extends OpenOptions {
+  /** True to keep a console for the next test, unless the test spent it or failed. */
+  readonly isKept?: boolean;
+}
+
 /**
  * Opens a console for each test of a file. It must not call other hosts, nor report errors.
  *
  * @param caused errors that the tests cause: requests that are refused or cut
  */
-export function useConsoles(options: OpenOptions, caused: RegExp): UsedConsole {
+export function useConsoles({ isKept = false, ...options }: ConsolesOptions, caused: RegExp): UsedConsoles {
   const used = useBrowser();
+  let isSpent = false;
+  const close = async (): Promise<void> => {
+    await used.opened?.close();
+    delete used.opened;
+  };
   beforeEach(async () => {
-    used.opened = await openConsole(used.browser, options);
+    isSpent = !isKept;
+    used.opened ??= await openConsole(used.browser, options);
   });
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
     const { opened } = used as UsedConsole;
     // A server that was started again has another port.
-    expect(opened.foreign.filter((url) => !url.startsWith("http://127.0.0.1:"))).toEqual([]);
-    expect(opened.faults.filter((fault) => !caused.test(fault))).toEqual([]);
-    await opened.close();
+    const foreign = opened.foreign.filter((url) => !url.startsWith("http://127.0.0.1:"));
+    const faults = opened.faults.filter((fault) => !caused.test(fault));
+    if (isSpent || foreign.length + faults.length > 0 || task.result?.state !== "pass") await close();
+    expect(foreign).toEqual([]);
+    expect(faults).toEqual([]);
   });
-  return used as UsedConsole;
+  afterAll(close);
+  const spend = (): void => {
+    isSpent = true;
+  };
+  return Object.assign(used as UsedConsole, { spend });
 }
 
 function useBrowser(): { browser: Browser; opened?: OpenedConsole } {
