@@ -100,10 +100,10 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
   };
   const present: PresentCard = shared(async () => {
     const again = found.asked === undefined ? latest : await settings.find(undefined, true);
-    // An extended card is kept.
-    if (used.card === latest.card && again.text !== latest.text) {
+    if (again.text !== latest.text) {
+      const next = changed(used, latest, again, settings);
       latest = again;
-      use(inUse(again, again.card, used.hosts, candidatesAfter(used, again, settings)));
+      use(next);
     }
     return used.calls;
   });
@@ -241,6 +241,15 @@ function replacedBy(used: CardInUse, found: FoundCard, settings: ClientSettings)
   return inUse(found, calls, hosts, candidatesAfter(used, { ...found, card: calls }, settings));
 }
 
+/** Switches to the public card that replaces the one before. An extended card is kept, except for interfaces that moved. */
+function changed(used: CardInUse, before: FoundCard, found: FoundCard, settings: ClientSettings): CardInUse {
+  const { supportedInterfaces, capabilities } = found.card;
+  if (used.card === before.card) return inUse(found, found.card, used.hosts, candidatesAfter(used, found, settings));
+  if (JSON.stringify(supportedInterfaces) === JSON.stringify(before.card.supportedInterfaces)) return used;
+  const calls = { ...used.calls, supportedInterfaces, capabilities } as AgentCard;
+  return inUse(used, calls, used.hosts, candidatesAfter(used, { ...found, card: calls }, settings));
+}
+
 function candidatesAfter(used: CardInUse, found: FoundCard, settings: ClientSettings): readonly Candidate[] {
   // A version detected by a call is not guessed again.
   if (found.isGuessed) return used.candidates;
@@ -254,7 +263,7 @@ function candidatesAfter(used: CardInUse, found: FoundCard, settings: ClientSett
 }
 
 function inUse(
-  { card }: FoundCard,
+  { card }: Pick<FoundCard, "card">,
   calls: AgentCard,
   hosts: CredentialHosts,
   candidates: readonly Candidate[],

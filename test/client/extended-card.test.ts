@@ -1,3 +1,4 @@
+import { createServer } from "node:http";
 import { create } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
@@ -7,7 +8,9 @@ import { apiKeyScheme, httpBearerScheme } from "../../src/auth/index.js";
 import type { VerifiedCard } from "../../src/client/discovery/discovery.js";
 import { bindings } from "../../src/client/discovery/interfaces.js";
 import { apiKey, bearer } from "../../src/client/index.js";
-import { connect, echo, serve } from "./world.js";
+import type { Server } from "../../src/server/create-server.js";
+import { serveCards } from "./card-server.js";
+import { atEnd, connect, echo, serve } from "./world.js";
 
 const books = { id: "books", name: "Books", description: "Keeps books.", tags: ["books"] };
 
@@ -112,5 +115,66 @@ describe.each(bindings)("the extended card over %s", (binding) => {
     });
     expect(client.card.name).toBe("Echo");
     expect((await client.send("say hi")).text).toBe("hi");
+  });
+});
+
+describe("a client with an extended card", () => {
+  const cardOf = async ({ url }: Server): Promise<string> => (await fetch(`${url}/.well-known/agent-card.json`)).text();
+
+  /** Another program at the port of a server that has ended. */
+  async function replaced({ url, port, close }: Server): Promise<string[]> {
+    await close({ graceMs: 0 });
+    const asked: string[] = [];
+    const other = createServer((request, response) => {
+      asked.push(request.url ?? "");
+      response.writeHead(404).end();
+    });
+    await new Promise<void>((resolve) => other.listen(port, new URL(url).hostname, resolve));
+    atEnd(() => other.close());
+    return asked;
+  }
+
+  async function extended() {
+    const shown: string[] = [];
+    const server = await serve({ agent: keeper([]) });
+    const present = { card: await cardOf(server) };
+    const cards = await serveCards((_, response) => response.end(present.card));
+    const client = await connect(cards.url, { bindings: ["JSONRPC"], credentials });
+    const card = await client.extendedCard();
+    return { client, card, shown, server, present, cards };
+  }
+
+  it("follows an interface that has moved, and keeps its card", async () => {
+    const { client, card, shown, server, present, cards } = await extended();
+    const next = await serve({ agent: keeper(shown) });
+    present.card = await cardOf(next);
+    const asked = await replaced(server);
+    const message = { parts: "say hi", metadata: { skill: "books" } };
+    expect((await client.send(message, { skill: "books" })).text).toBe("hi");
+    let text = "";
+    for await (const update of client.stream("count")) text += update.text;
+    expect(text).toBe("one two three");
+    expect([asked.length, cards.got.length]).toEqual([1, 2]);
+    expect(new Set(shown)).toEqual(new Set(["token", "key"]));
+    expect(client.card).toBe(card);
+    expect(client.interface.url).toBe(next.url);
+    expect((await client.extendedCard()).name).toBe("Extended");
+  });
+
+  it("keeps its interfaces where the public card changes in other ways", async () => {
+    const { client, card, server, present, cards } = await extended();
+    present.card = JSON.stringify({ ...JSON.parse(present.card), description: "Is another one." });
+    const asked = await replaced(server);
+    await expect(client.send("say hi")).rejects.toMatchObject({ reason: "METHOD_NOT_FOUND" });
+    expect([asked.length, cards.got.length]).toEqual([1, 2]);
+    expect(client.card).toBe(card);
+  });
+
+  it("gives no credentials to a host that only the present card names", async () => {
+    const { client, shown, server, present } = await extended();
+    present.card = await cardOf(await serve({ agent: keeper(shown), host: "127.0.0.2" }));
+    await replaced(server);
+    await expect(client.send("say hi")).rejects.toMatchObject({ reason: "UNAUTHENTICATED" });
+    expect(shown).toEqual([]);
   });
 });
