@@ -1,7 +1,9 @@
 import { createServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it, vi } from "vitest";
+import { StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { httpBearerScheme } from "../../src/auth/index.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { bearer } from "../../src/client/credentials/bearer.js";
@@ -259,10 +261,25 @@ describe.each(older)("an agent that has given up A2A %s over %s", (...way) => {
   });
 });
 
-/** Answers of gRPC and Connect servers that do not have the service. */
+const envelope = (flag: number, content: Uint8Array): Buffer =>
+  Buffer.concat([Buffer.from([flag, 0, 0, 0, content.length]), content]);
+
+/** A stream that ends without a message. */
+const inStream = (type: string, flag: number, text: string): Answer => ({
+  status: 200,
+  headers: { "content-type": type },
+  body: envelope(flag, Buffer.from(text)),
+});
+
+const events = { status: 200, headers: { "content-type": "text/event-stream" } };
+
+/** Answers of servers that do not have the service or the method. */
 const unimplemented: readonly (readonly [Binding, name: string, Answer])[] = [
   ["GRPC", "a stream", { status: 200, headers: { "content-type": "application/grpc", "grpc-status": "12" } }],
   ["GRPC", "one answer", { status: 200, headers: { "content-type": "application/grpc", "grpc-status": "12" } }],
+  ["CONNECT", "a stream", inStream("application/connect+proto", 2, '{"error":{"code":"unimplemented"}}')],
+  ["GRPC-WEB", "a stream", inStream("application/grpc-web+proto", 0x80, "grpc-status: 12\r\n")],
+  ["JSONRPC", "a stream", { ...events, body: 'data: {"jsonrpc":"2.0","id":null,"error":{"code":-32601}}\n\n' }],
 ];
 
 it.each(unimplemented)(
@@ -275,6 +292,25 @@ it.each(unimplemented)(
     expect([other.asked.length, got.length]).toEqual([1, 2]);
   },
 );
+
+it("a stream that fails after its first event is not sent elsewhere", async () => {
+  const end = inStream("application/connect+proto", 2, '{"error":{"code":"unimplemented"}}');
+  const event = toBinary(StreamResponseSchema, create(StreamResponseSchema, { payload: { case: "task", value: {} } }));
+  const other = await program("CONNECT", {
+    ...end,
+    body: Buffer.concat([envelope(0, event), end.body as Buffer]),
+  });
+  const { client, present, got } = await clientOf(cardOf("1.0", "CONNECT", other.url), { bindings: ["CONNECT"] });
+  present.card = cardOf("1.0", "CONNECT", (await serve()).url);
+  const kinds: unknown[] = [];
+  const read = async () => {
+    const message = { messageId: "m", role: 1, parts: [{ content: { case: "text" as const, value: "say hi" } }] };
+    for await (const { payload } of client.sendStreamingMessage({ message })) kinds.push(payload.case);
+  };
+  await expect(read()).rejects.toMatchObject({ reason: "METHOD_NOT_FOUND" });
+  expect(kinds).toEqual(["task"]);
+  expect([other.asked.length, got.length]).toEqual([1, 1]);
+});
 
 /** An agent that receives a message and cuts the connection. */
 async function cutting() {

@@ -10,6 +10,7 @@ import { type AgentCard, SendMessageRequestSchema } from "../../../gen/lf/a2a/v1
 import { backoffMs } from "../../core/backoff.js";
 import { A2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
+import { begunStream, prepend } from "../../core/map-stream.js";
 import { isSideEffectFree } from "../../wire/field-rules.js";
 import { IDEMPOTENCY_KEY, MAX_TIMEOUT_MS } from "../../wire/service-params.js";
 import { type Candidate, isSameInterface } from "../discovery/interfaces.js";
@@ -170,20 +171,35 @@ export class Routes implements Transport {
     const messages = await gathered(input);
     const headers = this.#keyed(method, header);
     const endMs = endOf(timeoutMs ?? 0);
-    let attempts: CallAttempts | undefined;
+    const key = keyIn(method, headers);
+    const attempts = new CallAttempts(this, { method, key, waits: false, signal, endsAt: Infinity });
     let route = this.#first();
-    for (;;) {
-      try {
-        const asked = requestMessages(messages);
-        const response = await route.transport.stream(method, signal, endMs, headers, asked, contextValues);
-        route.worked();
-        return response;
-      } catch (thrown) {
-        const key = keyIn(method, headers);
-        attempts ??= new CallAttempts(this, { method, key, waits: false, signal, endsAt: Infinity });
-        route = await attempts.next(route, clientError(thrown));
+    const open = async (): Promise<StreamResponse<I, O>> => {
+      for (;;) {
+        try {
+          const asked = requestMessages(messages);
+          const response = await route.transport.stream(method, signal, endMs, headers, asked, contextValues);
+          route.worked();
+          return response;
+        } catch (thrown) {
+          route = await attempts.next(route, clientError(thrown));
+        }
       }
-    }
+    };
+    const response = await open();
+    // Some servers report only in an opened stream that they do not serve the call.
+    const message = begunStream(response.message, (inner) =>
+      inner.next().then(
+        (first) => prepend(first, inner),
+        async (thrown) => {
+          const other = await attempts.replacement(route, clientError(thrown));
+          if (other === undefined) throw thrown;
+          route = other;
+          return (await open()).message;
+        },
+      ),
+    );
+    return { ...response, message };
   }
 
   /**
@@ -294,15 +310,20 @@ class CallAttempts {
     this.#call = call;
   }
 
+  /** Returns the interface for an attempt in place of one that was not served; undefined if there is none. */
+  async replacement(failed: Route, error: A2AError): Promise<Route | undefined> {
+    if (this.#hasReadCard || this.#mayHaveArrived || !isUnserved(error)) return undefined;
+    this.#hasReadCard = true;
+    const other = await this.#routes.replacementOf(failed, this.#call);
+    return this.#routes.limits.maxAttempts > 1 ? other : undefined;
+  }
+
   /** Returns the interface of the next attempt after its delay. @throws the error if no attempt is left */
   async next(failed: Route, error: A2AError): Promise<Route> {
     const { waits, signal, method, endsAt } = this.#call;
     const { limits } = this.#routes;
-    if (!this.#hasReadCard && !this.#mayHaveArrived && isUnserved(error)) {
-      this.#hasReadCard = true;
-      const other = await this.#routes.replacementOf(failed, this.#call);
-      if (other !== undefined && limits.maxAttempts > 1) return other;
-    }
+    const other = await this.replacement(failed, error);
+    if (other !== undefined) return other;
     if (signal?.aborted === true) throw this.#withArrival(error.reason === "CANCELLED" ? error : givenUp(signal));
     const isUnreached = neverArrived(error);
     if (!isUnreached && isSend(method) && saysNothing(error)) this.#mayHaveArrived = true;
