@@ -59,10 +59,7 @@ export async function chooseFor(context: Scope, called: CalledInterface): Promis
   if (isOpen || unmet === undefined || auth !== undefined || svcParam.length > 0) {
     return { credentials: undefined, headers: own };
   }
-  const message =
-    given.length > 0 || Object.keys(stored).length > 0
-      ? unmet
-      : unmet.replace("The credentials that were given are not those that", "No credentials were given that");
+  const message = (Object.keys(stored).length > 0 ? unmet : explicit.unmet) ?? unmet;
   throw new Failure("A2ACLI_ERR_CREDENTIALS_MISSING", message, { hint: missingHint(context) });
 }
 

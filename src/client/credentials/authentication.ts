@@ -1,12 +1,13 @@
 import type { Interceptor, StreamRequest, UnaryRequest } from "@connectrpc/connect";
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { restated } from "../../core/error.js";
 import { begunStream, prepend } from "../../core/map-stream.js";
 import { skillKey } from "../calls/call-options.js";
 import { gathered, type PresentCard, requestMessages } from "../calls/failover.js";
 import type { Candidate } from "../discovery/interfaces.js";
 import { clientError } from "../errors/errors.js";
 import type { HttpClient } from "../platform.js";
-import { type Choice, chooseCredentials } from "./choose.js";
+import { type Choice, chooseCredentials, missingCredentials } from "./choose.js";
 import type { Credentials } from "./credential.js";
 import { type CredentialHosts, hasCredentials } from "./credential-hosts.js";
 import { isOwnRefusal, ownRefusal } from "./own-refusal.js";
@@ -29,14 +30,15 @@ type Request = UnaryRequest | StreamRequest;
 /**
  * Adds the caller's credentials to each call of an interface, and to nothing else. A rejected call is retried once if a
  * credential can be renewed (specification 7.3, 7.4), or if its card asked for none and the agent's present card does. A
- * call to a host that must not receive credentials fails before any are sent. Returns undefined if calls need no
- * credentials.
+ * call to a host that must not receive credentials fails before any are sent. Without credentials, the error of a
+ * rejected call names the schemes of the card. Returns undefined if calls need no credentials.
  */
 export function authentication(candidate: Candidate, given: Authenticating): Interceptor | undefined {
   const { card, credentials, hosts, certificate, http, present } = given;
   const { url, binding } = candidate;
   const isOpen = hosts.has(url);
-  if (isOpen && credentials === undefined && !certificate) return undefined;
+  const hasNone = credentials === undefined && !certificate;
+  if (isOpen && hasNone && Object.keys(card.securitySchemes).length === 0) return undefined;
   const choose = (from: AgentCard, skill: string): Choice =>
     chooseCredentials(from, credentials, { certificate, query: binding !== "GRPC", skill });
   const usual = choose(card, "");
@@ -52,14 +54,20 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
     const again = async (thrown: unknown) => {
       const error = clientError(thrown);
       let isBetter = !isOwnRefusal(thrown) && (await shown.again(error));
-      if (isOpen && isEmpty(choice) && error.reason === "UNAUTHENTICATED") {
+      const isRefused = error.reason === "UNAUTHENTICATED" && isEmpty(choice);
+      if (isRefused && isOpen && !hasNone) {
         const newer = await present(request.signal).catch(() => card);
         choice = choose(newer, skill);
         shown = new ShownCredentials(choice, { ...context, card: newer });
         isBetter = !isEmpty(choice);
       }
       if (isBetter) return attempt();
-      throw thrown;
+      const missing =
+        isRefused &&
+        credentials === undefined &&
+        !hasCredentials(request.header, card) &&
+        missingCredentials(card, skill);
+      throw missing ? restated(error, { message: `${error.message} ${missing} (credentials)` }) : thrown;
     };
     const response = await attempt().catch(again);
     if (!response.stream) return response;

@@ -64,6 +64,13 @@ export function chooseCredentials(
   return { schemes: [], unmet: wallet.complaint(requirements) };
 }
 
+/** Describes the credentials that a card asks for, to a caller that gave none; undefined if it declares no scheme. */
+export function missingCredentials(card: AgentCard, skill: string): string | undefined {
+  const required = requirementsOf(card, skill).filter(({ size }) => size > 0);
+  const ways = required.length > 0 ? required : Object.keys(card.securitySchemes).map(alone);
+  return ways.length > 0 ? new Wallet(card, undefined, {}).complaint(ways) : undefined;
+}
+
 const nothing: Choice = { schemes: [], unmet: undefined };
 const alone = (name: string): Scopes => new Map([[name, []]]);
 
@@ -101,6 +108,7 @@ class Wallet {
   readonly #options: ChooseOptions;
   readonly #unnamed: readonly Credential[];
   readonly #named: ReadonlyMap<string, Credential>;
+  readonly #isEmpty: boolean;
 
   constructor(card: AgentCard, credentials: Credentials | undefined, options: ChooseOptions) {
     this.#card = card;
@@ -109,6 +117,7 @@ class Wallet {
     const isNamed = credentials !== undefined && !isList && !isOne(credentials);
     this.#named = new Map(isNamed ? Object.entries(credentials as Readonly<Record<string, Credential>>) : []);
     const given = isNamed || credentials === undefined ? [] : isList ? credentials : [credentials as Credential];
+    this.#isEmpty = this.#named.size + given.length === 0;
     this.#unnamed = options.certificate === true ? [...given, clientCertificate()] : given;
   }
 
@@ -134,7 +143,10 @@ class Wallet {
     const names = [...this.#named.keys()].filter((name) => this.#scheme(name) === undefined);
     const unknown = names.length === 0 ? "" : ` The card has no ${joinedList(names, quotedName, ", ")}.`;
     const required = joinedList(ways, (way) => way, ", or ");
-    return `The credentials that were given are not those that the agent requires: ${required}.${unknown}`;
+    const given = this.#isEmpty
+      ? "No credentials were given that"
+      : "The credentials that were given are not those that";
+    return `${given} the agent requires: ${required}.${unknown}`;
   }
 
   #scheme(name: string): SecurityScheme | undefined {
