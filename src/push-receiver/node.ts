@@ -1,4 +1,6 @@
+import { membersOf } from "../core/members.js";
 import type { Handling, PushAnswer, PushHandler } from "./handling.js";
+import { PushRefusal } from "./refusal.js";
 import { collect, type PushHeaders, type PushRequest } from "./request.js";
 
 /** The parts of a request of `node:http`, `node:http2` or Express that the receiver needs. */
@@ -40,10 +42,19 @@ async function pushRequest(request: NodePushRequest, maxBytes: number): Promise<
 
 async function unparsedBody(request: NodePushRequest, body: unknown, maxBytes: number): Promise<Uint8Array | string> {
   if (body instanceof Uint8Array || typeof body === "string") return body;
-  if (request.readableDidRead !== true) return collect(request, maxBytes);
+  if (request.readableDidRead !== true) return collect(request, maxBytes).catch(rethrown);
   throw new TypeError(
     "The body was parsed before the receiver saw it, and signatures are over bytes: mount it before the parser, or parse with express.raw().",
   );
+}
+
+/** Codes of a connection that ended during a request, over HTTP/1.1 and HTTP/2. */
+const disconnects: ReadonlySet<unknown> = new Set(["ECONNRESET", "ERR_STREAM_PREMATURE_CLOSE"]);
+
+/** Throws the error of a body, which is a refusal if its sender has disconnected. */
+function rethrown(error: unknown): never {
+  if (!disconnects.has(membersOf(error).code)) throw error;
+  throw new PushRefusal("malformed", "The connection was closed before the notification was complete.", error);
 }
 
 function sendAnswer({ status, headers, text }: PushAnswer, request: NodePushRequest, response: NodePushResponse): void {

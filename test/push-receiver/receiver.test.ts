@@ -1,7 +1,11 @@
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import * as http2 from "node:http2";
+import type { AddressInfo } from "node:net";
 import express from "express";
 import { SignJWT } from "jose";
 import { Webhook } from "standardwebhooks";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { issuerBounds } from "../../src/jwt/issuer.js";
 import {
@@ -430,6 +434,29 @@ describe("a webhook in frameworks", () => {
     ]);
     expect(handled).toEqual(["a", "b"]);
   });
+
+  it.each(["HTTP/1.1", "HTTP/2"])(
+    "refuses what is cut off over %s, which is no failure of its own",
+    async (protocol) => {
+      const logged: string[] = [];
+      const note = (level: string) => (_facts: object, message: string) => void logged.push(`${level}: ${message}`);
+      const logger = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+      const handler = createPushReceiver({ ...everything, logger }).handler(() => {});
+      const headers = { "content-type": "application/json" };
+      if (protocol === "HTTP/1.1") {
+        const request = httpRequest(await listen(handler), { method: "POST", headers }).on("error", () => {});
+        request.write("{", () => request.destroy());
+      } else {
+        const server = http2.createServer(handler).listen(0, "127.0.0.1");
+        onTestFinished(() => void server.close());
+        await once(server, "listening");
+        const session = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+        const stream = session.request({ ":method": "POST", ...headers });
+        stream.write("{", () => session.destroy());
+      }
+      await expect.poll(() => logged).toEqual(["info: a notification was refused"]);
+    },
+  );
 
   it("sees headers that are there twice", async () => {
     const { url } = await webhook(everything);
