@@ -21,8 +21,12 @@ let store: TaskStore | undefined;
 export function exit(code: number): never {
   expected = true;
   if (store?.health.status.healthy === false) die("SIGKILL");
-  const signal = interrupts.get(code);
-  if (signal !== undefined && process.pid !== 1 && isLookingUp()) die(signal);
+  if (isLookingUp()) {
+    const signal = interrupts.get(code);
+    if (signal !== undefined && process.pid !== 1) die(signal);
+    // A signal during the wait has its default action.
+    for (const each of interrupts.values()) process.removeAllListeners(each);
+  }
   process.exit(code);
 }
 

@@ -71,7 +71,7 @@ describe("the process of a command", { timeout: 60_000 }, () => {
       expect(refused.stderr()).toContain("is not a file");
     });
 
-    it.each(["SIGINT", "SIGTERM"] as const)("ends at %s during a look-up that holds a thread", async (signal) => {
+    describe("during a look-up that holds a thread", () => {
       const hold = `const dns = require("node:dns");
         const { lookup } = dns;
         dns.lookup = (...args) => {
@@ -79,13 +79,28 @@ describe("the process of a command", { timeout: 60_000 }, () => {
           lookup(...args);
           console.error("LOOKUP");
         };`;
-      writeFileSync(join(place.path, "hold.cjs"), hold);
-      const env = { NODE_OPTIONS: "--require ./hold.cjs", UV_THREADPOOL_SIZE: "1" };
-      const sending = place.run(["send", "hi", "-a", "http://agent.example"], env);
-      await until(() => sending.stderr().includes("LOOKUP"));
-      sending.child.kill(signal);
-      expect(await sending.exited).toBe(signal);
-      expect(sending.stderr()).toContain("PARLEY_ERR_INTERRUPTED");
+      const send = (...flags: readonly string[]) => {
+        writeFileSync(join(place.path, "hold.cjs"), hold);
+        const env = { NODE_OPTIONS: "--require ./hold.cjs", UV_THREADPOOL_SIZE: "1" };
+        return place.run(["send", "hi", "-a", "http://agent.example", ...flags], env);
+      };
+
+      it.each(["SIGINT", "SIGTERM"] as const)("ends at %s", async (signal) => {
+        const sending = send();
+        await until(() => sending.stderr().includes("LOOKUP"));
+        sending.child.kill(signal);
+        expect(await sending.exited).toBe(signal);
+        expect(sending.stderr()).toContain("PARLEY_ERR_INTERRUPTED");
+      });
+
+      it("ends at SIGINT after its timeout", async () => {
+        const sending = send("--timeout", "1s");
+        await until(() => sending.stderr().includes("A2ACLI_ERR_TIMEOUT"));
+        // The exit begins just after the message.
+        const more = setInterval(() => sending.child.kill("SIGINT"), 100);
+        expect(await sending.exited).toBe("SIGINT");
+        clearInterval(more);
+      });
     });
 
     it("sends what is written to it", async () => {
