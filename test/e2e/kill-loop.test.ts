@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isWhole, some } from "../support/cover.js";
 import { bindings } from "../support/drivers.js";
 import { scaled } from "../support/soak.js";
 import { expectSoundFile } from "../support/sound-file.js";
@@ -9,7 +10,7 @@ import { type Moment, Siege } from "./support/siege.js";
 import { generationIn, type Story, stateOf } from "./support/story.js";
 
 /** How many servers are killed; `PARLEY_KILLS=5000 npx vitest run test/e2e/kill-loop.test.ts` goes on for an hour. */
-const wanted = Number(process.env.PARLEY_KILLS ?? scaled(10, 120));
+const wanted = Number(process.env.PARLEY_KILLS ?? (isWhole ? scaled(16, 120) : 10));
 
 /** Milliseconds for all of them. When they are over no round begins, so that a slow machine has fewer. */
 const enough = Math.max(wanted * 1_600, 240_000);
@@ -21,10 +22,8 @@ const least = wanted / 2;
 const floods = 3;
 
 /** Two stores at the same time, whose clients make themselves known in different ways; in `npm test` the first. */
-const ways = (["idempotency key", "message id"] as const).slice(
-  0,
-  process.env.PARLEY_KILLS === undefined ? scaled(1, 2) : 2,
-);
+const everyWay = ["idempotency key", "message id"] as const;
+const ways = process.env.PARLEY_KILLS === undefined ? some(everyWay.slice(0, 1), everyWay.slice(1)) : everyWay;
 const sieges = ways.map((way) => new Siege(way));
 
 /** Moments at which each store's servers are killed. */
