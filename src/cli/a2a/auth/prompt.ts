@@ -17,8 +17,9 @@ export async function askSecret(context: Pick<Scope, "io" | "signal">, question:
   if (!hasTerminal(io) || stdin.setRawMode === undefined) {
     throw usage(`${question}: asking for it needs a terminal`, "pass it on stdin (--stdin)");
   }
-  stderr.write(`${question}: `);
+  // Comes first, because keys may be typed as soon as the question is shown.
   stdin.setRawMode(true);
+  stderr.write(`${question}: `);
   const typing = new Typing();
   let onData: (chunk: Buffer | string) => void = () => {};
   const typed = new Promise<string>((resolve, reject) => {
