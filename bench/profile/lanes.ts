@@ -50,12 +50,12 @@ export const LANES: Readonly<Record<string, ProfileLane>> = {
   "jsonrpc-task-memory": task("task of four events over JSON-RPC, in memory", rpcSend, "memory"),
   "jsonrpc-reply-traced": {
     ...reply("message reply over JSON-RPC, SDK and metrics", rpcSend, "traced"),
-    args: [RECEIVER, "message", "memory", "telemetry", "metrics"],
+    args: [RECEIVER, "parley", "message", "memory", "telemetry", "metrics"],
   },
   "jsonrpc-task-traced": {
     ...task("task of four events over JSON-RPC, in memory, SDK and metrics", rpcSend),
     program: "traced",
-    args: [RECEIVER, "task", "memory", "telemetry", "metrics"],
+    args: [RECEIVER, "parley", "task", "memory", "telemetry", "metrics"],
   },
   "grpc-task": task("task of four events over gRPC, SQLite FULL", grpcSend),
   "get-task": {

@@ -1,5 +1,5 @@
 /** The cost of spans and metrics: the same server without them, and with each of them. */
-import { grpcSend, rpcSend } from "../calls.js";
+import { grpcSend, restSend, rpcSend } from "../calls.js";
 import type { GoalName } from "../goals.js";
 import type { TestServer } from "../harness/child.js";
 import { type Fresh, type Lane, Rates } from "../harness/rates.js";
@@ -31,14 +31,20 @@ interface Calls {
   readonly isDurable?: true;
   readonly lane: (name: string, server: TestServer) => Lane;
   readonly goals: Readonly<Partial<Record<Variant, GoalName>>>;
+  /** Also measures a bare server, without the SDK and with as many spans: what the SDK alone costs. */
+  readonly bareGoal?: GoalName;
 }
+
+const BARE = "bare node:http, without";
+const BARE_SDK = "bare node:http, the SDK";
 
 const CALLS: readonly Calls[] = [
   {
     name: "JSON-RPC reply",
     agent: "message",
     lane: (name, server) => replyLane(name, server, rpcSend),
-    goals: { "the API alone": "apiReply", metrics: "metricsReply", "SDK and metrics": "sdkReply" },
+    goals: { "the API alone": "apiReply", metrics: "metricsReply" },
+    bareGoal: "sdkReply",
   },
   {
     name: "JSON-RPC task in memory",
@@ -71,24 +77,31 @@ const CALLS: readonly Calls[] = [
 async function measured(
   bench: Bench,
   receiver: TestServer,
-  { name, agent, isDurable, lane, goals }: Calls,
+  { name, agent, isDurable, lane, goals, bareGoal }: Calls,
 ): Promise<Row[]> {
   const variants = Object.keys(VARIANTS) as Variant[];
   const nameOf = (variant: Variant): string => `${name}, ${variant}`;
+  const traced = (...args: string[]): Promise<TestServer> => bench.start("traced", String(receiver.at.http), ...args);
   const start = (variant: Variant): Promise<TestServer> => {
     const args = [agent, isDurable ? bench.database() : "memory", ...VARIANTS[variant]];
-    if (variant !== "SDK and metrics") return bench.start("parley", ...args);
-    return bench.start("traced", String(receiver.at.http), ...args);
+    return variant === "SDK and metrics" ? traced("parley", ...args) : bench.start("parley", ...args);
   };
-  const rates = await Rates.measureFresh(
-    bench,
-    () => Promise.all(variants.map(async (variant) => lane(nameOf(variant), await start(variant)))),
-    FRESH,
-  );
-  return variants.map((variant) => {
+  const lanes = variants.map((variant) => async () => lane(nameOf(variant), await start(variant)));
+  if (bareGoal !== undefined) {
+    lanes.push(async () => replyLane(BARE, await bench.start("bare-http", "codec"), restSend));
+    lanes.push(async () => replyLane(BARE_SDK, await traced("bare-http", "spans"), restSend));
+  }
+  const rates = await Rates.measureFresh(bench, () => Promise.all(lanes.map((started) => started())), FRESH);
+  const rows = variants.map((variant) => {
     const goal = goals[variant];
     return rates.row(nameOf(variant), nameOf(OFF), { column: OFF, ...(goal !== undefined && { goal }) });
   });
+  if (bareGoal === undefined) return rows;
+  return [
+    ...rows,
+    rates.row(BARE_SDK, BARE, { column: OFF }),
+    rates.row(nameOf("SDK and metrics"), BARE_SDK, { column: "bare", goal: bareGoal }),
+  ];
 }
 
 export const telemetry: Scenario = {

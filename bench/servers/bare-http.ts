@@ -1,10 +1,11 @@
 /**
  * The floor of HTTP: node:http and nothing else. `json` parses and prints JSON; `codec` also reads and writes the
- * messages of the protocol with protobuf-es.
+ * messages of the protocol with protobuf-es, and `spans` does so in two spans: one of the call and one of its work.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { create, fromJson, toJson } from "@bufbuild/protobuf";
+import { context, propagation, SpanKind, trace } from "@opentelemetry/api";
 import {
   Role,
   type SendMessageRequest,
@@ -41,7 +42,31 @@ function codec(body: string): unknown {
   return toJson(SendMessageResponseSchema, reply(request));
 }
 
-const answer = process.argv[2] === "codec" ? codec : plain;
+const tracer = trace.getTracer("bare");
+
+/** Attributes of a call's span, which samplers see. */
+const attributes = { "rpc.method": "lf.a2a.v1.A2AService/SendMessage" };
+
+/** Attributes of a span that is sampled: as many as Parley sets. */
+const DETAILS = Array.from({ length: 14 }, (_, at) => [`bare.attribute.${at}`, "a value of usual length"] as const);
+
+function spanned(request: IncomingMessage, response: ServerResponse): void {
+  const parent = propagation.extract(context.active(), request.headers);
+  const span = tracer.startSpan("SendMessage", { kind: SpanKind.SERVER, attributes }, parent);
+  const inner = trace.setSpan(parent, span);
+  response.once("finish", () => span.end());
+  context.with(inner, () => {
+    // A call that is not sampled has no further spans.
+    if (!span.isRecording()) return handle(request, response);
+    const work = tracer.startSpan("work", {}, inner);
+    for (const [key, value] of DETAILS) span.setAttribute(key, value);
+    response.once("finish", () => work.end());
+    context.with(trace.setSpan(inner, work), () => handle(request, response));
+  });
+}
+
+const mode = process.argv[2];
+const answer = mode === "json" ? plain : codec;
 
 function handle(request: IncomingMessage, response: ServerResponse): void {
   const chunks: Buffer[] = [];
@@ -53,7 +78,7 @@ function handle(request: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-const server = createServer(handle);
+const server = createServer(mode === "spans" ? spanned : handle);
 server.listen(0, "127.0.0.1", () => {
   serve({ http: (server.address() as AddressInfo).port, restPath: "" });
 });

@@ -1,6 +1,6 @@
 /**
- * `parley` with the SDK of OpenTelemetry, registered before the server starts. It keeps 10 % of the traces and sends them by OTLP over
- * HTTP. Arguments: the port of the receiver, then those of `parley`.
+ * A server with the SDK of OpenTelemetry, registered before it starts. The SDK keeps 10 % of the traces and sends them by OTLP over
+ * HTTP. Arguments: the port of the receiver, the name of the server, and those of that server.
  */
 import { context, propagation, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
@@ -15,7 +15,7 @@ import {
 
 const SAMPLED = 0.1;
 
-const [port] = process.argv.splice(2, 1);
+const [port, name] = process.argv.splice(2, 2);
 const exporter = new OTLPTraceExporter({ url: `http://127.0.0.1:${port}/v1/traces` });
 
 // The SDK for Node.js registers the same parts by default.
@@ -30,4 +30,4 @@ trace.setGlobalTracerProvider(
   }),
 );
 
-await import("./parley.js");
+await import(`./${name}.js`);
