@@ -1,7 +1,10 @@
 import { covering } from "./covering.js";
 
-/** Whether loops are long and tables whole, for a soak: `npm run test:all`. `npm test` and `.ci/run` take the short ones. */
-export const isSoak: boolean = process.env.PARLEY_TESTS === "all";
+/**
+ * Whether loops are long and tables whole, for a soak: in `npm run test:all`, and in any run with `PARLEY_SOAK`. `npm test` and
+ * `.ci/run` take the short ones otherwise.
+ */
+export const isSoak: boolean = process.env.PARLEY_TESTS === "all" || process.env.PARLEY_SOAK !== undefined;
 
 /** A size of loops and samples: `short`, or `long` in a soak. */
 export function scaled(short: number, long: number): number {
