@@ -67,8 +67,9 @@ describe("TypeScript of the pages", () => {
 
   it.each(tests.map((block) => [at(block), block] as const))("passes, where it is a test: %s", (_, block) => {
     build();
-    const { stdout, status } = spawnSync(process.execPath, ["--import", "tsx", fileOf(block)], { encoding: "utf8" });
-    expect(status, stdout).toBe(0);
+    const args = ["--import", "tsx", fileOf(block)];
+    const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: "utf8" });
+    expect(status, `${stdout}\n${stderr}`).toBe(0);
     expect(stdout).toMatch(/pass 1\b/);
   });
 });
