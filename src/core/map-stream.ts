@@ -92,13 +92,18 @@ export function begunStream<T>(
 ): AsyncIterableIterator<T> {
   const inner = source[Symbol.asyncIterator]();
   let all: AsyncIterator<T> | undefined;
+  let isLeft = false;
   const first = async (): Promise<IteratorResult<T>> => {
     all = (await begin(inner))[Symbol.asyncIterator]();
-    return all.next();
+    // `begin` may have opened another stream after the reader stopped.
+    return isLeft ? close(all) : all.next();
   };
   return streamOf(
     () => (all === undefined ? first() : all.next()),
-    () => close(all ?? inner),
+    () => {
+      isLeft = true;
+      return close(all ?? inner);
+    },
   );
 }
 

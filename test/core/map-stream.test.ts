@@ -132,4 +132,15 @@ describe("begunStream()", () => {
     await begunStream(unread, same).return?.();
     expect([source.closed, unread.closed]).toEqual([1, 1]);
   });
+
+  it("closes a stream that its beginning opens after the reader has left", async () => {
+    const opened = new Source(1);
+    let open = (_: Source): void => {};
+    const stream = begunStream(new Source(), () => new Promise<Source>((resolve) => (open = resolve)));
+    const pending = stream.next();
+    await stream.return?.();
+    open(opened);
+    expect(await pending).toEqual({ done: true, value: undefined });
+    expect(opened.closed).toBe(1);
+  });
 });
