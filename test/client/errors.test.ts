@@ -7,7 +7,7 @@ import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_de
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
 import { freshForMs } from "../../src/client/discovery/card-cache.js";
 import { errorOfAnswer, errorOfBody, errorOfHead, errorOfRpc } from "../../src/client/errors/answer-errors.js";
-import { clientError, connectErrorOf, neverArrived } from "../../src/client/errors/errors.js";
+import { clientError, connectErrorOf, neverArrived, unknownArrival } from "../../src/client/errors/errors.js";
 import { errorInConnect, errorInTrailers } from "../../src/client/transport/wire-errors.js";
 import { A2AError, type Reason, reasons, StatusCode } from "../../src/core/error.js";
 import { errorDetails, restError } from "../../src/wire/error-details.js";
@@ -348,6 +348,13 @@ describe("the text of a server's error", () => {
   ])("has no control characters, over %s", (_, made) => {
     expect(made()?.message).toMatch(/Red +\[31m, line 2J, +turned/);
     expect(made()?.message).not.toMatch(/[\p{Cc}\p{Zl}\p{Bidi_Control}]/u);
+  });
+});
+
+describe("unknownArrival()", () => {
+  it.each(["busy", "Busy.", "Busy?"])("begins with the message of the agent as a sentence: %s", (said) => {
+    const { message } = unknownArrival(new A2AError("UNAVAILABLE", said));
+    expect(message.startsWith(`${said === "busy" ? "busy." : said} It is not known `)).toBe(true);
   });
 });
 

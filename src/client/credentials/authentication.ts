@@ -5,7 +5,7 @@ import { begunStream, prepend } from "../../core/map-stream.js";
 import { skillKey } from "../calls/call-options.js";
 import { gathered, type PresentCard, requestMessages } from "../calls/failover.js";
 import type { Candidate } from "../discovery/interfaces.js";
-import { clientError } from "../errors/errors.js";
+import { clientError, sentence } from "../errors/errors.js";
 import type { HttpClient } from "../platform.js";
 import { type Choice, chooseCredentials, missingCredentials } from "./choose.js";
 import type { Credentials } from "./credential.js";
@@ -67,7 +67,7 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
         credentials === undefined &&
         !hasCredentials(request.header, card) &&
         missingCredentials(card, skill);
-      throw missing ? restated(error, { message: `${error.message} ${missing} (credentials)` }) : thrown;
+      throw missing ? restated(error, { message: `${sentence(error.message)} ${missing} (credentials)` }) : thrown;
     };
     const response = await attempt().catch(again);
     if (!response.stream) return response;

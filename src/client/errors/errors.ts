@@ -158,10 +158,15 @@ export function unknownArrival(error: A2AError, { key, isRepeatable }: Partial<S
     ? "it may be sent again with the same idempotency key."
     : "the agent does not say that it may be sent again.";
   return restated(error, {
-    message: `${error.message} It is not known whether the message arrived; ${what}`,
+    message: `${sentence(error.message)} It is not known whether the message arrived; ${what}`,
     metadata: { arrival: "unknown", ...(key !== undefined && { idempotencyKey: key }) },
     cause: error,
   });
+}
+
+/** Ends a message with a full stop, so that another sentence can follow. Messages of other servers often lack it. */
+export function sentence(message: string): string {
+  return /[.!?]$/.test(message) ? message : `${message}.`;
 }
 
 /** True if an error already says that its message may have arrived. */

@@ -74,11 +74,28 @@ describe.each(bindings)("a client without credentials, over %s", (binding) => {
     );
   });
 
-  it("is told nothing about a header of its own", async () => {
+  it("gets the error unchanged for a call with a header of its own", async () => {
     const client = await connect((await serve({ agent: secured })).url, only);
     const headers = { authorization: "Bearer wrong" };
     expect(await messageOf(client.listTasks({}, { headers }))).not.toContain("were given");
   });
+});
+
+it("the message of an agent ends with a full stop before the schemes", async () => {
+  for (const said of ["no token", "No token.", "Token?"]) {
+    const authenticator = {
+      authenticate: () => {
+        throw new A2AError("UNAUTHENTICATED", said);
+      },
+    };
+    const { url } = await serve({ agent: secured });
+    const own = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as object;
+    const closed = await serve({ authenticator });
+    const supportedInterfaces = [{ url: closed.url, protocolBinding: "HTTP+JSON", protocolVersion: "1.0" }];
+    const client = await connect({ ...own, supportedInterfaces });
+    const message = said === "no token" ? "no token." : said;
+    expect(await messageOf(client.listTasks({}))).toBe(message + required(byBearer));
+  }
 });
 
 it("an agent without schemes is quoted as it is", async () => {
