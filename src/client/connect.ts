@@ -103,7 +103,7 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
     if (again.text !== latest.text) {
       const next = changed(used, latest, again, settings);
       latest = again;
-      use(next);
+      if (next !== used) use(next);
     }
     return used.calls;
   });

@@ -170,6 +170,17 @@ describe("a client with an extended card", () => {
     expect(client.card).toBe(card);
   });
 
+  it("keeps the state of its interfaces where the public card changes in other ways", async () => {
+    const { client, server, present, cards } = await extended();
+    const asked = await replaced(server);
+    for (const [call, method] of ["listTasks", "getTask", "listTasks"].entries()) {
+      present.card = JSON.stringify({ ...JSON.parse(present.card), description: `Is number ${call}.` });
+      const called = method === "getTask" ? client.getTask({ id: "t" }) : client.listTasks({});
+      await expect(called).rejects.toMatchObject({ reason: "METHOD_NOT_FOUND" });
+    }
+    expect([asked.length, cards.got.length]).toEqual([3, 3]);
+  });
+
   it("gives no credentials to a host that only the present card names", async () => {
     const { client, shown, server, present } = await extended();
     present.card = await cardOf(await serve({ agent: keeper(shown), host: "127.0.0.2" }));
