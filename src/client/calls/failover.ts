@@ -171,8 +171,14 @@ export class Routes implements Transport {
     const messages = await gathered(input);
     const headers = this.#keyed(method, header);
     const endMs = endOf(timeoutMs ?? 0);
-    const key = keyIn(method, headers);
-    const attempts = new CallAttempts(this, { method, key, waits: false, signal, endsAt: Infinity });
+    let attempts: CallAttempts | undefined;
+    const failed = (): CallAttempts => {
+      if (attempts === undefined) {
+        const key = keyIn(method, headers);
+        attempts = new CallAttempts(this, { method, key, waits: false, signal, endsAt: Infinity });
+      }
+      return attempts;
+    };
     let route = this.#first();
     const open = async (): Promise<StreamResponse<I, O>> => {
       for (;;) {
@@ -182,7 +188,7 @@ export class Routes implements Transport {
           route.worked();
           return response;
         } catch (thrown) {
-          route = await attempts.next(route, clientError(thrown));
+          route = await failed().next(route, clientError(thrown));
         }
       }
     };
@@ -192,7 +198,7 @@ export class Routes implements Transport {
       inner.next().then(
         (first) => prepend(first, inner),
         async (thrown) => {
-          const other = await attempts.replacement(route, clientError(thrown));
+          const other = await failed().replacement(route, clientError(thrown));
           if (other === undefined) throw thrown;
           route = other;
           return (await open()).message;

@@ -49,8 +49,9 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
     if (!isOpen && (choice.schemes.length > 0 || hasCredentials(request.header, card)))
       throw ownRefusal(hosts.refusal(url));
     let shown = new ShownCredentials(choice, context);
-    const asked = request.stream ? await repeatable(request) : () => request;
-    const attempt = async () => next(await withCredentials(asked(), shown));
+    // A call that has nothing to add is sent as it is, once.
+    const asked = request.stream && !hasNone ? await repeatable(request) : () => request;
+    const attempt = async () => next(hasNone ? request : await withCredentials(asked(), shown));
     const again = async (thrown: unknown) => {
       const error = clientError(thrown);
       let isBetter = !isOwnRefusal(thrown) && (await shown.again(error));
