@@ -245,7 +245,7 @@ function hasBothDrivers(): boolean {
   }
 }
 
-/** Tests that take the place of a module that others have loaded, or of what is global. */
+/** Tests that replace a global, or a module that others have loaded. */
 const aloneInInterop = ["ai-agent-7", "react"];
 
 /** Tests with the clients, servers and tools of others; `npm run test:interop` has them. */

@@ -45,7 +45,7 @@ const asking: Readonly<Record<string, readonly string[]>> = {
 /** Commands that need an exported file, a file that no server has open, or a terminal. */
 const others = ["tasks import", "check", "top"];
 
-/** What adds the commands above. */
+/** Functions that add the commands above. */
 const groups: Readonly<Record<string, Group>> = { tasks, owners, push, server: servers };
 
 /** Commands that last until they are interrupted. */

@@ -3,7 +3,7 @@ import { covering } from "./covering.js";
 /** The run that a test belongs to: none in `npm test`, `rest` in `.ci/run` after it, or `all` in `npm run test:all`. */
 const run: string | undefined = process.env.PARLEY_TESTS;
 
-/** Whether a run takes what `npm test` leaves out. */
+/** True in a run with the cases that `npm test` leaves out. */
 export const isWhole: boolean = run !== undefined;
 
 /** Cases of a table: `few` in `npm test`, `others` in the rest, and both in `npm run test:all`. */

@@ -1,8 +1,8 @@
 import { covering } from "./covering.js";
 
 /**
- * Whether loops are long and tables whole, for a soak: in `npm run test:all`, and in any run with `PARLEY_SOAK`. `npm test` and
- * `.ci/run` take the short ones otherwise.
+ * True in a soak, which has long loops and whole tables: `npm run test:all`, and any run with `PARLEY_SOAK`. `npm test` and
+ * `.ci/run` have short loops otherwise.
  */
 export const isSoak: boolean = process.env.PARLEY_TESTS === "all" || process.env.PARLEY_SOAK !== undefined;
 

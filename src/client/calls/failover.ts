@@ -316,7 +316,7 @@ class CallAttempts {
     this.#call = call;
   }
 
-  /** Returns the interface for an attempt in place of one that was not served; undefined if there is none. */
+  /** Returns the interface for an attempt in place of one that was not served, or undefined. */
   async replacement(failed: Route, error: A2AError): Promise<Route | undefined> {
     if (this.#hasReadCard || this.#mayHaveArrived || !isUnserved(error)) return undefined;
     this.#hasReadCard = true;

@@ -28,7 +28,7 @@ export function useConsole(options: OpenOptions): UsedConsole {
   return used as UsedConsole;
 }
 
-/** What a test has to say of its console. */
+/** The consoles of a file of tests. */
 export interface UsedConsoles extends UsedConsole {
   /** Closes the console after this test: the next one opens another. */
   spend(): void;
