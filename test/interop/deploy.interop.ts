@@ -71,6 +71,45 @@ function start(
   return { child, said: () => said };
 }
 
+/** Variables of the unit, and of the first container of the manifest. */
+const environments: Readonly<Record<string, RegExp>> = {
+  "systemd/parley@.service": /^Environment=(PARLEY_\w+)=(.*)$/gm,
+  "kubernetes/parley.yaml": /\{ name: (PARLEY_\w+), value: "?([^"}]*?)"? \}/g,
+};
+
+describe.each(Object.entries(environments))("the environment of %s", (file, pattern) => {
+  it("starts a server that answers its probes", async () => {
+    const { http, grpc } = await freePorts();
+    const place = mkdtempSync(join(folder, "served-"));
+    const tokens = join(place, "admin-tokens");
+    writeFileSync(tokens, `ops write ${"0123456789abcdef".repeat(4)}\n`, { mode: 0o600 });
+    const given = [...text(file).matchAll(pattern)].map(([, name = "", value = ""]) => [name, value] as const);
+    expect(given.length).toBeGreaterThan(5);
+    const own: Record<string, string> = {
+      PARLEY_STORE: join(place, "tasks.db"),
+      PARLEY_ADMIN: `127.0.0.1:${http[1]}`,
+      PARLEY_ADMIN_TOKENS: tokens,
+      PARLEY_ADMIN_BACKUPS: place,
+      PARLEY_HOST: "127.0.0.1",
+      PARLEY_PORT: `${http[0]}`,
+      PARLEY_GRPC_PORT: `${grpc[0]}`,
+    };
+    const { said } = start(process.execPath, [main, "serve", probe], { ...Object.fromEntries(given), ...own });
+    const url = `http://127.0.0.1:${http[0]}`;
+    const statusOf = (path: string) => fetch(url + path).then(({ status }) => status, String);
+    await expect.poll(() => statusOf("/readyz"), { ...patient, message: said() }).toBe(200);
+    const probes = [...text("kubernetes/parley.yaml").matchAll(/httpGet: \{ path: ([^,]+), port: http \}/g)];
+    expect(probes).toHaveLength(3);
+    for (const [, path = ""] of probes) expect(await statusOf(path)).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${http[1]}/metrics`)).status).toBe(401);
+  });
+});
+
+it("waits in Kubernetes until no proxy sends calls to a pod that ends", () => {
+  const [, seconds] = /preStop:\s+exec: \{ command: \[sleep, "(\d+)"\] \}/.exec(text("kubernetes/parley.yaml")) ?? [];
+  expect(Number(seconds)).toBeGreaterThanOrEqual(5);
+});
+
 describe("systemd", () => {
   it("accepts the units, and finds less than 2.0 exposed", async () => {
     const units = join(folder, "units");
@@ -94,6 +133,21 @@ describe("systemd", () => {
     const names = files.flatMap((file) => [...text(file).matchAll(/\bPARLEY_[A-Z_]+/g)].map(([name]) => name));
     expect(names.length).toBeGreaterThan(15);
     expect(names.filter((name) => !`${known}${limits}`.includes(name))).toEqual([]);
+  });
+
+  it("lets the server ask for the machine's own addresses, which webhooks must not reach", () => {
+    const [, families = ""] = /^RestrictAddressFamilies=(.*)$/m.exec(text("systemd/parley@.service")) ?? [];
+    expect(families.split(" ")).toEqual(["AF_INET", "AF_INET6", "AF_NETLINK", "AF_UNIX"]);
+  });
+
+  it("names its sockets as the server expects, and creates its user", async () => {
+    for (const name of ["http", "grpc"]) {
+      expect(text(`systemd/parley-${name}.socket`)).toMatch(new RegExp(`^FileDescriptorName=${name}$`, "m"));
+    }
+    const system = join(folder, "system");
+    mkdirSync(join(system, "etc"), { recursive: true });
+    await succeed("systemd-sysusers", [`--root=${system}`, join(deploy, "systemd/parley.sysusers.conf")]);
+    expect(readFileSync(join(system, "etc/passwd"), "utf8")).toMatch(/^parley:.*:\/var\/lib\/parley:/m);
   });
 
   it("hands its sockets over: systemd-socket-activate starts the server with the first connection", async () => {
