@@ -88,6 +88,12 @@ class World {
     return sumOf(await seriesOf(this.server), kind === "histogram" ? `${text}_count` : text, labels);
   }
 
+  /** Sum of the observed times, in seconds; undefined for other metrics. */
+  async seconds(name: MetricName, labels: Record<string, string>): Promise<number | undefined> {
+    const { name: text, kind } = metricTable[name];
+    return kind === "histogram" ? sumOf(await seriesOf(this.server), `${text}_sum`, labels) : undefined;
+  }
+
   has(name: MetricName, value: number, labels: Record<string, string> = {}): Promise<void> {
     return expect.poll(() => this.value(name, labels), patience).toBe(value);
   }
@@ -95,8 +101,10 @@ class World {
   /** A metric is larger after a cause than before it. */
   async grows(name: MetricName, cause: () => unknown, labels: Record<string, string> = {}, by = 1): Promise<void> {
     const before = await this.value(name, labels);
+    const seconds = await this.seconds(name, labels);
     await cause();
     await expect.poll(() => this.value(name, labels), patience).toBeGreaterThanOrEqual(before + by);
+    if (seconds !== undefined) expect(await this.seconds(name, labels)).toBeGreaterThan(seconds);
   }
 
   /** A gauge has a value while an agent waits, and 0 before and after. */
