@@ -1,4 +1,5 @@
 import { createServer as createNetServer } from "node:net";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { type Client, Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -130,8 +131,13 @@ const half = { status: 200, answer: "half of it" };
 describe.each(Object.entries(stores))("an operator of deliveries, on %s", (_, store) => {
   it("sees each delivery with its state, its attempts and their answers", async () => {
     await world.open(store());
-    world.receiver.answer = (hit, response) =>
-      void response.writeHead(hit.generation < 2 ? 200 : 500).end(hit.generation < 2 ? "fine" : "not today");
+    const slowMs = 30;
+    world.receiver.answer = ({ generation }, response) =>
+      void setTimeout(
+        () => response.writeHead(generation < 2 ? 200 : 500).end(generation < 2 ? "fine" : "not today"),
+        slowMs,
+      );
+    const begin = Date.now();
     const taskId = await world.task("stream 2");
     const found = async () => (await world.operator.listDeliveries({ taskId })).deliveries[0];
     await expect.poll(async () => (await found())?.attempts, patience).toBeGreaterThan(1);
@@ -149,6 +155,15 @@ describe.each(Object.entries(stores))("an operator of deliveries, on %s", (_, st
     expect(attempts[0]).toMatchObject({ status: 500, answer: "not today", generation: 2, byOperator: false });
     expect(attempts.at(-1)).toMatchObject({ status: 200, answer: "fine", failure: "", generation: 1 });
     expect(new Set(attempts.map(({ holder }) => holder)).size).toBe(1);
+    const times = attempts.map(({ time }) => (time === undefined ? 0 : timestampMs(time)));
+    expect(times).toEqual([...times].sort((a, b) => b - a));
+    // Both ends may be rounded to a millisecond.
+    expect(times.at(-1)).toBeGreaterThanOrEqual(begin - 1);
+    for (const [index, { durationMs }] of attempts.entries()) {
+      expect(durationMs).toBeGreaterThanOrEqual(slowMs - 2);
+      expect((times[index] ?? 0) + durationMs).toBeLessThanOrEqual(Date.now() + 1);
+    }
+    expect((await world.operator.listOwners({})).owners).toMatchObject([{ owner: "", pushConfigs: 1n }]);
     world.receiver.answer = accept;
     await world.has(taskId, DeliveryState.IDLE);
   });
