@@ -100,8 +100,9 @@ class World {
 
   /** A metric is larger after a cause than before it. */
   async grows(name: MetricName, cause: () => unknown, labels: Record<string, string> = {}, by = 1): Promise<void> {
-    const before = await this.value(name, labels);
+    // Before the count: an observation between the two would be in the sum already.
     const seconds = await this.seconds(name, labels);
+    const before = await this.value(name, labels);
     await cause();
     await expect.poll(() => this.value(name, labels), patience).toBeGreaterThanOrEqual(before + by);
     if (seconds !== undefined) expect(await this.seconds(name, labels)).toBeGreaterThan(seconds);
