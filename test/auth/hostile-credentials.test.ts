@@ -6,10 +6,10 @@ import {
   oauth2Scheme,
   type SecurityScheme,
 } from "../../src/auth/index.js";
-import { some } from "../support/cover.js";
+import { everyNth } from "../support/cover.js";
 import type { CallOptions, Driver } from "../support/driver.js";
 import { TestIssuer } from "./issuer.js";
-import { everyBinding, inTurns, type SecuredWorld, say, securedAgent, titleOf } from "./world.js";
+import { everyBinding, type SecuredWorld, say, securedAgent, titleOf } from "./world.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -220,7 +220,7 @@ describe.each(Object.entries(tables))("%s", (_title, { scheme, secrets, rows, ne
     const before = world.log.lines.length;
     const said: string[] = [];
     const ends: Record<string, unknown> = {};
-    for (const binding of needsUrl ? everyBinding : some(...inTurns(at))) {
+    for (const binding of needsUrl ? everyBinding : everyNth(everyBinding, 3, at)) {
       if (needsUrl && !["jsonrpc", "rest"].includes(binding.name)) continue;
       const driver = world.drivers.get(titleOf(binding)) as Driver;
       const { message, error, headers } = await driver.call("SendMessage", say("turn"), given);

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { jwtScheme } from "../../src/auth/index.js";
-import { some } from "../support/cover.js";
+import { everyNth } from "../support/cover.js";
 import type { Driver } from "../support/driver.js";
 import {
   b64,
@@ -22,7 +22,7 @@ import {
   rs256,
   stranger,
 } from "./crafted.js";
-import { inTurns, type SecuredWorld, say, securedAgent, titleOf } from "./world.js";
+import { everyBinding, type SecuredWorld, say, securedAgent, titleOf } from "./world.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -224,7 +224,7 @@ interface End {
 async function ends(token: string, at: number): Promise<Map<string, End>> {
   const before = world.log.lines.length;
   const all = new Map<string, End>();
-  for (const binding of some(...inTurns(at))) {
+  for (const binding of everyNth(everyBinding, 3, at)) {
     const driver = world.drivers.get(titleOf(binding)) as Driver;
     const headers = { Authorization: `Bearer ${token}` };
     const { message, error } = await driver.call("SendMessage", say("turn"), { headers });

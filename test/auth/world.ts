@@ -12,12 +12,6 @@ import { type Binding, bindings, fetchBindings, grpcHttp } from "../support/driv
 /** Every binding of a server, and those of `createA2A().fetch`. */
 export const everyBinding: readonly Binding[] = [...bindings, grpcHttp, ...fetchBindings];
 
-/** Every third binding, from another one on for the next case, and the others. */
-export const inTurns = (at: number): [few: Binding[], others: Binding[]] => [
-  everyBinding.filter((_, index) => index % 3 === at % 3),
-  everyBinding.filter((_, index) => index % 3 !== at % 3),
-];
-
 export const titleOf = ({ name, title = name }: Binding): string => title;
 
 /** What was logged, whole. */

@@ -6,7 +6,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { some } from "../support/cover.js";
+import { everyNth } from "../support/cover.js";
 import { openDatabase } from "../support/database.js";
 import { fixture, probe, type Run, ready, type Served, workplaces } from "./cli.js";
 import { send, stateOf } from "./sending.js";
@@ -97,10 +97,7 @@ describe("parley serve, when something is wrong,", () => {
     [["serve", probe], 'PARLEY_SHARED is "maybe", not true or false', { PARLEY_SHARED: "maybe" }],
   ];
   it("names an option in one line", async () => {
-    const typed = some(
-      options.filter((_, at) => at % 3 === 0),
-      options.filter((_, at) => at % 3 !== 0),
-    );
+    const typed = everyNth(options, 3);
     const said = await Promise.all(typed.map(([args, , env]) => refused(args, env)));
     for (const [i, line] of said.entries()) expect(line).toMatch(typed[i]?.[1] ?? "");
   });
@@ -114,10 +111,7 @@ describe("parley serve, when something is wrong,", () => {
       ["agent.unknown", "it is not JavaScript"],
       [fixture("invalid-card"), "parley: Invalid agent: card.name is empty; card.description is empty\n"],
     ];
-    const modules = some(
-      all.filter((_, at) => at % 2 === 0),
-      all.filter((_, at) => at % 2 !== 0),
-    );
+    const modules = everyNth(all, 2);
     const said = await Promise.all(modules.map(([module]) => refused(["serve", module, ...quiet])));
     for (const [i, line] of said.entries()) expect(line).toContain(modules[i]?.[1]);
   });

@@ -6,7 +6,7 @@ import { A2AError } from "../../src/core/error.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry } from "../../src/task/entry.js";
-import { some } from "../support/cover.js";
+import { everyNth } from "../support/cover.js";
 import { Bench, quick, scope } from "./support.js";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -121,8 +121,7 @@ describe.each([false, true])("one call of a store (shared: %s)", (shared) => {
     // In `npm test`, half of the calls in each way, and the others in the next way and on the other kind of store.
     const turn = Object.keys(ways).indexOf(way) + Number(shared);
     const numbers = Array.from({ length: calls }, (_, index) => index + 1);
-    const [few, others] = [0, 1].map((half) => numbers.filter((nth) => (nth + turn) % 2 === half));
-    const lives = some(few ?? [], others ?? []).map(async (nth) => {
+    const lives = everyNth(numbers, 2, turn + 1).map(async (nth) => {
       try {
         await live(nth, way, shared);
       } catch (error) {

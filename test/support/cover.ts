@@ -12,6 +12,12 @@ export function some<T>(few: readonly T[], others: readonly T[], of = run): read
   return of === "rest" ? others : few;
 }
 
+/** The same with a table: `few` is every `nth` case, such as the one at `from`. */
+export function everyNth<T>(table: readonly T[], nth: number, from = 0, of = run): readonly T[] {
+  if (of === "all") return table;
+  return table.filter((_, at) => (at % nth === from % nth) === (of !== "rest"));
+}
+
 /** The same with a table: `few` are the cases that `covering` chooses. */
 export function cover<T>(table: readonly T[], traits: (one: T) => readonly string[], of = run): readonly T[] {
   const few = new Set(covering(table, traits));
