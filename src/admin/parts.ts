@@ -1,7 +1,7 @@
 import type { Audit } from "../audit/audit.js";
 import type { RecentAudit } from "../audit/recent.js";
 import type { AgentDirectory } from "../card/agents.js";
-import type { Limits } from "../core/limits.js";
+import type { FixedLimit, Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Engine } from "../engine/engine.js";
 import type { PushControl } from "../push/dead-letters.js";
@@ -25,6 +25,8 @@ export interface AdminParts {
   readonly agents: AgentDirectory;
   readonly lifecycle: AdminLifecycle;
   readonly limits: Limits;
+  /** Values of the limits that no option sets. */
+  readonly fixedLimits: Readonly<Record<FixedLimit, number>>;
   /** Time for which finished tasks are kept, in milliseconds; undefined for ever. */
   readonly retentionMs: number | undefined;
   readonly logger: Logger;

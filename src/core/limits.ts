@@ -144,21 +144,27 @@ export interface Limits {
   readonly shutdownGraceMs: number;
 }
 
-/** Limits that errors name but no option sets: each is a constant beside its use. */
-export const fixedLimits = [
-  "maxAdminCalls",
-  "maxAdminStreams",
-  "maxOpenRequestBytes",
-  "maxArrivingPerAddress",
-  "maxRequestValues",
-  "maxQueuedBytes",
-  "maxSubscriptionsPerTask",
-  "maxUnverifiedPerAddress",
-  "maxWaitingTurns",
-] as const;
+/**
+ * Limits that errors name but no option sets, each with its meaning. Their values are constants beside their use, which
+ * `server/fixed-limits.ts` collects.
+ */
+export const fixedLimits = {
+  maxAdminCalls: "Unary calls of operators in progress",
+  maxAdminStreams: "Streams of operators open at once",
+  maxArrivingPerAddress: "Requests that are being received from one address; trusted proxies have no such limit",
+  maxArtifactBytes: "Size of an artifact as JSON",
+  maxDelegationDepth: "Agents that hand work to each other in a chain",
+  maxOpenRequestBytes: "Memory of the large requests in progress; one caller may use half",
+  maxQueuedBytes: "Size of the messages that wait for an execution slot; one owner may use half",
+  maxRemoteCalls: "Calls of other agents in progress, with delegations",
+  maxRequestValues: "Values in a request: fields, list elements, members of JSON",
+  maxSubscriptionsPerTask: "Subscriptions to one task",
+  maxUnverifiedPerAddress: "Credentials of one address that are checked at once; 32 times as many calls may wait",
+  maxWaitingTurns: "Messages that wait for one task",
+} as const;
 
 /** Name of a limit that no option sets. */
-export type FixedLimit = (typeof fixedLimits)[number];
+export type FixedLimit = keyof typeof fixedLimits;
 
 /**
  * Upper bound of `maxTaskBytes`. The JSON of a task is one string, V8's longest string has 512 MiB, and the end of the

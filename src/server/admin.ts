@@ -36,6 +36,7 @@ import { METRICS_QUESTION } from "../workers/messages.js";
 import type { Worker } from "../workers/worker.js";
 import { refusalAudit, withRejections } from "./compose-http.js";
 import { createDispatch } from "./dispatch.js";
+import { fixedLimitValues } from "./fixed-limits.js";
 import { newMetrics, versionNames } from "./gauges.js";
 import { healthRoute } from "./health.js";
 import type { Lifecycle } from "./lifecycle.js";
@@ -112,7 +113,16 @@ export function adminBindingOptions(
   const { afterStart } = components.lifecycle;
   const recentAudit = defined(settings.recentAudit);
   const parts: AdminParts = {
-    ...{ store, agents, limits: all, retentionMs: settings.engine.retentionMs, logger, audit, recentAudit },
+    ...{
+      store,
+      agents,
+      limits: all,
+      fixedLimits: fixedLimitValues(),
+      retentionMs: settings.engine.retentionMs,
+      logger,
+      audit,
+      recentAudit,
+    },
     ...components,
     versions: versionNames(settings.versions),
     others: settings.worker,

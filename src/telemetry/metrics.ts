@@ -56,7 +56,7 @@ const refusingNothing: ReadonlySet<keyof Limits> = new Set([
 /** Names of the limits that refuse something, fixed ones last. */
 export const refusingLimits: readonly string[] = [
   ...(Object.keys(defaultLimits) as (keyof Limits)[]).filter((name) => !refusingNothing.has(name)),
-  ...fixedLimits,
+  ...Object.keys(fixedLimits),
 ];
 
 /** Bounds of durations in seconds: calls, appends and commits, from 0.5 milliseconds to 10 seconds. */

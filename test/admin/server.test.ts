@@ -1,10 +1,14 @@
 import { renameSync } from "node:fs";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { defaultLimits, defaultLimitsOf, fixedLimits, heapLimit } from "../../src/core/limits.js";
 import { RELEASE } from "../../src/core/release.js";
+import { requestValues } from "../../src/http/body.js";
 import type { Logger } from "../../src/index.js";
+import { fixedLimitValues } from "../../src/server/fixed-limits.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { Receiver, refuse } from "../push/receiver.js";
 import { temporaryFile } from "../store/sqlite/files.js";
+import { setConstants } from "../support/constants.js";
 import { seriesIn, sumOf } from "../telemetry/read.js";
 import { pagesOf } from "./task-world.js";
 import { bearer, openWorld, tokens, type World } from "./world.js";
@@ -131,16 +135,27 @@ describe("the server's state", () => {
     expect(await ask("/v1/operator", undefined, tokens[role])).toEqual({ status: 200, json: { name, role } });
   });
 
-  it("has every limit, with what it has refused", async () => {
-    world = await openWorld({}, { limits: { shutdownGraceMs: 50, maxOpenTasksPerOwner: 1, maxParts: 5 } });
+  it("has every limit by name, with its value, its default and what it has refused", async () => {
+    setConstants(requestValues, { max: 100 });
+    const changed = { shutdownGraceMs: 50, maxOpenTasksPerOwner: 1, maxParts: 5 };
+    world = await openWorld({}, { limits: changed });
     await send("wait server-limits");
     expect((await send("wait server-limits-2")).status).toBe(429);
-    const { limits } = (await ask("/v1/limits")).json as {
-      limits: { name: string; value: number; defaultValue: number; refused?: string }[];
-    };
-    expect(limits.find(({ name }) => name === "maxOpenTasksPerOwner")).toMatchObject({ value: 1, refused: "1" });
-    expect(limits.find(({ name }) => name === "maxParts")).toMatchObject({ value: 5, defaultValue: 1_000 });
-    expect(limits.filter(({ refused }) => Number(refused ?? 0) > 0)).toHaveLength(1);
+    const body = JSON.stringify({ metadata: { list: Array.from({ length: 40_000 }, () => 1) } });
+    expect((await fetch(`${world.server.url}/message:send`, { ...requestOf(""), body })).status).toBe(413);
+    const defaults = { ...defaultLimitsOf(heapLimit()), ...fixedLimitValues() };
+    const values: Record<string, number> = { ...defaults, ...changed };
+    const refused: Record<string, number> = { maxOpenTasksPerOwner: 1, maxRequestValues: 1 };
+    const names = [...Object.keys(defaultLimits), ...Object.keys(fixedLimits)].toSorted();
+    const { limits } = (await ask("/v1/limits")).json as { limits: object[] };
+    // JSON omits zeros.
+    expect(limits.map((limit) => ({ value: 0, defaultValue: 0, refused: "0", ...limit }))).toEqual(
+      names.map((name) => ({
+        ...{ name, value: values[name], defaultValue: defaults[name as keyof typeof defaults] },
+        refused: `${refused[name] ?? 0}`,
+      })),
+    );
+    expect(values).toMatchObject({ maxRequestValues: 100, maxAdminCalls: 64, maxWaitingTurns: 64 });
   });
 });
 

@@ -46,6 +46,7 @@ describe("parley server", () => {
     expect((await server("executions")).stdout).toMatch(/^TASK +EXECUTION +FOR +STATE .*\n\S{36} +running +\d+s +/);
     expect(await json("executions")).toMatchObject({ executions: [{ running: true }] });
     expect((await server("limits")).stdout).toMatch(/^shutdownGraceMs +50 +\d+ +0$/m);
+    expect((await server("limits")).stdout).toMatch(/^maxWaitingTurns +64 +64 +0$/m);
     expect(await json("limits")).toMatchObject({
       limits: expect.arrayContaining([expect.objectContaining({ name: "maxExecutions" })]),
     });

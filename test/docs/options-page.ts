@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { commandTable, defaultCommandOptions } from "../../src/cli/command-options.js";
 import { type Flag, flags } from "../../src/cli/flags.js";
 import { defaultClientLimits } from "../../src/client/limits.js";
-import { defaultLimits, defaultLimitsOf, type Limits } from "../../src/core/limits.js";
+import { defaultLimits, defaultLimitsOf, fixedLimits, type Limits } from "../../src/core/limits.js";
 import { defaultOptions, limitRow, limitTable, type OptionRow, optionTable } from "../../src/server/option-table.js";
 import { firstSentence, markdownTable, wrapped } from "./markdown.js";
 
@@ -143,6 +143,14 @@ export function limitsPage(): string {
       "With a small heap (`--max-old-space-size`, a container) these defaults are lower, as are fixed limits of memory:\n",
     ),
     `${heapTable()}\n`,
+    "## Fixed limits\n",
+    wrapped(
+      "No option sets these limits. Errors name them like all others. Their values are in the list that [operators get](operating-cli.md#the-server), with what each limit has refused:\n",
+    ),
+    `${markdownTable(
+      ["Limit", "Meaning"],
+      Object.entries(fixedLimits).map(([name, meaning]) => [`\`${name}\``, meaning]),
+    )}\n`,
     "## The client\n",
     section(
       rows({

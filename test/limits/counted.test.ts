@@ -6,11 +6,13 @@ import { adminBounds } from "../../src/admin/limits.js";
 import { unverified } from "../../src/auth/checks-under-way.js";
 import { customScheme, Refusal } from "../../src/auth/index.js";
 import type { Limits } from "../../src/core/limits.js";
+import { remoteBounds } from "../../src/delegation/remotes.js";
+import { artifactSize } from "../../src/engine/log/plan.js";
 import { queuedMessages } from "../../src/engine/run/execution-slots.js";
 import { waitingTurns } from "../../src/engine/send/acceptance.js";
 import { arriving } from "../../src/http/arrivals.js";
 import { requestValues } from "../../src/http/body.js";
-import { createServer, type Server } from "../../src/index.js";
+import { type Agent, createServer, type Server } from "../../src/index.js";
 import { taskSubscriptions } from "../../src/service/caller-shares.js";
 import { requestRates } from "../../src/service/interceptors/caller-limits.js";
 import { openRequests } from "../../src/service/interceptors/request-memory.js";
@@ -43,9 +45,18 @@ const named = customScheme({
   },
 });
 
+const limited = obedient("limited", {}, { security: { schemes: { named } } });
+
+/** Hands its work to another agent on request. */
+const delegating: Agent = {
+  ...limited,
+  execute: (turn) => (turn.text === "delegate" ? turn.delegate("nobody") : limited.execute(turn)),
+};
+
 async function start(limits: Partial<Limits>): Promise<void> {
   server = await createServer({
-    agent: obedient("limited", {}, { security: { schemes: { named } } }),
+    agent: delegating,
+    remoteAgents: { nobody: "http://127.0.0.1:1" },
     store: memoryStore(),
     port: 0,
     grpcPort: 0,
@@ -151,6 +162,9 @@ const cases: Readonly<Record<string, readonly [Partial<Limits>, cause: () => unk
     () => Promise.all([1, 2].map(() => arrive("127.0.0.1", 1))),
     () => setConstants(arriving, { maxPerAddress: 1 }),
   ],
+  maxArtifactBytes: [{}, () => send(say("stream 100")), () => setConstants(artifactSize, { maxBytes: 100 })],
+  maxDelegationDepth: [{}, () => send(say("delegate")), () => setConstants(remoteBounds, { maxDepth: 0 })],
+  maxRemoteCalls: [{}, () => send(say("delegate")), () => setConstants(remoteBounds, { maxCalls: 0 })],
   maxPushConfigsPerTask: [{ maxPushConfigsPerTask: 1 }, configure],
   maxPushConfigsPerOwner: [{ maxPushConfigsPerOwner: 1 }, configure],
   maxOutgoingBytes: [{ ...roomy, maxOutgoingBytes: 10 * KIB * KIB }, () => readSlowly(["alice", "bob"])],

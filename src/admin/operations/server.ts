@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   DrainResponseSchema,
@@ -6,13 +6,14 @@ import {
   ExecutionSchema,
   GetOperatorResponseSchema,
   GetServerResponseSchema,
+  type LimitUseSchema,
   ListExecutionsRequestSchema,
   ListExecutionsResponseSchema,
   ListLimitsResponseSchema,
   SetLogLevelResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { A2AError, invalid } from "../../core/error.js";
-import { defaultLimitsOf, heapLimit, type Limits } from "../../core/limits.js";
+import { defaultLimitsOf, heapLimit } from "../../core/limits.js";
 import { RELEASE } from "../../core/release.js";
 import { countLeases } from "../../store/count-leases.js";
 import type { AdminMethods } from "../methods.js";
@@ -31,7 +32,7 @@ const levels = ["debug", "info", "warn", "error"];
 
 /** Reads and changes the state of the server. */
 export function serverOperations(parts: AdminParts): Methods {
-  const { lifecycle, limits, logger, metrics } = parts;
+  const { lifecycle, logger } = parts;
   return {
     getServer: () => getServer(parts),
     listExecutions: async (request) => {
@@ -48,18 +49,7 @@ export function serverOperations(parts: AdminParts): Methods {
         nextPageToken: last !== undefined && all.length > shown.length ? page.token([last.taskId]) : "",
       });
     },
-    listLimits: async () => {
-      const defaults = defaultLimitsOf(heapLimit());
-      const names = (Object.keys(limits) as (keyof Limits)[]).sort();
-      return create(ListLimitsResponseSchema, {
-        limits: names.map((name) => ({
-          name,
-          value: limits[name],
-          defaultValue: defaults[name],
-          refused: BigInt(metrics.refusals(name)),
-        })),
-      });
-    },
+    listLimits: async () => create(ListLimitsResponseSchema, { limits: limitsOf(parts) }),
     setLogLevel: async ({ level }) => {
       if (!levels.includes(level)) {
         throw invalid([{ field: "level", description: `must be one of ${levels.join(", ")}` }]);
@@ -106,6 +96,18 @@ async function getServer(parts: AdminParts): ReturnType<Methods["getServer"]> {
     ...(parts.retentionMs !== undefined && { retentionMs: BigInt(parts.retentionMs) }),
     ...commitsOf(metrics),
   });
+}
+
+/** Returns all limits, ordered by name. A limit that no option sets has its value as the default. */
+function limitsOf({ limits, fixedLimits, metrics }: AdminParts): MessageInitShape<typeof LimitUseSchema>[] {
+  const values: Readonly<Record<string, number>> = { ...limits, ...fixedLimits };
+  const defaults: Readonly<Record<string, number>> = { ...defaultLimitsOf(heapLimit()), ...fixedLimits };
+  return Object.entries(values)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, value]) => ({
+      ...{ name, value, defaultValue: defaults[name] ?? value },
+      refused: BigInt(metrics.refusals(name)),
+    }));
 }
 
 function commitsOf({ commitDuration }: AdminParts["metrics"]): { commits: bigint; commitSeconds: number } {

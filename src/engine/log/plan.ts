@@ -354,7 +354,7 @@ export class Plan {
     if (weight > maxArtifactBytes) throw this.#tooLarge("artifact", "maxArtifactBytes", maxArtifactBytes);
   }
 
-  #tooLarge(what: string, limit: string, bytes: number): A2AError {
+  #tooLarge(what: string, limit: "maxTaskBytes" | "maxArtifactBytes", bytes: number): A2AError {
     const message = `The ${what} would be larger than it may be, ${bytes} bytes as JSON.`;
     return new A2AError("TASK_TOO_LARGE", message, {
       metadata: { taskId: this.#fold.task.id, limit, [limit]: String(bytes) },

@@ -2153,7 +2153,7 @@ export type LimitUse = Message<"parley.admin.v1.LimitUse"> & {
   value: number;
 
   /**
-   * Its default.
+   * Its default; the value itself if no option sets the limit.
    *
    * @generated from field: double default_value = 3;
    */
@@ -2844,7 +2844,7 @@ export const AdminService: GenService<{
     output: typeof ListExecutionsResponseSchema;
   },
   /**
-   * Lists the limits of this process, with the number of refusals by each.
+   * Lists all limits of this process, also those that no option sets, with the number of refusals by each.
    *
    * @generated from rpc parley.admin.v1.AdminService.ListLimits
    */
