@@ -71,8 +71,9 @@ export class Counter {
   readonly sets: LabelSets;
   readonly #cells: Float64Array;
 
-  constructor(labels: Labels = {}) {
-    this.sets = new LabelSets(labels);
+  /** @param labels may be the label sets of another metric: an index then names the cell of both */
+  constructor(labels: Labels | LabelSets = {}) {
+    this.sets = labels instanceof LabelSets ? labels : new LabelSets(labels);
     this.#cells = new Float64Array(this.sets.size);
   }
 
@@ -105,8 +106,9 @@ export class Histogram {
   /** For each label set that was observed: the counts of the buckets, then the sum. */
   readonly #cells: (Float64Array | undefined)[];
 
-  constructor(bounds: readonly number[], labels: Labels = {}) {
-    this.sets = new LabelSets(labels);
+  /** @param labels may be the label sets of another metric: an index then names the cell of both */
+  constructor(bounds: readonly number[], labels: Labels | LabelSets = {}) {
+    this.sets = labels instanceof LabelSets ? labels : new LabelSets(labels);
     this.bounds = bounds;
     this.#cells = new Array<Float64Array | undefined>(this.sets.size).fill(undefined);
   }

@@ -94,7 +94,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     kind: "histogram",
     unit: "seconds",
     help: "Time from the request to the end of the answer or stream.",
-    labels: ["binding", "method", "code"],
+    labels: ["binding", "method", "version", "code"],
   },
   callsOpen: {
     name: "parley_calls_open",

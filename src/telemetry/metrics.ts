@@ -23,7 +23,7 @@ export const executionOutcomes = [
   "left",
 ] as const;
 
-const bindings = ["grpc", "connect", "grpc-web", "jsonrpc", "rest", "http", OTHER];
+const callBindings = ["grpc", "connect", "grpc-web", "jsonrpc", "rest"];
 const codes = ["OK", ...Object.keys(reasons), OTHER];
 const refusalCodes = [...new Set([...Object.keys(reasons), ...Object.keys(StatusCode)]), OTHER];
 
@@ -96,7 +96,10 @@ export class Metrics {
   readonly calls: Counter;
   readonly callDuration: Histogram;
   readonly callsOpen: Counter;
-  readonly requestsRefused: Counter = new Counter({ binding: bindings, code: refusalCodes });
+  readonly requestsRefused: Counter = new Counter({
+    binding: [...callBindings, "http", OTHER],
+    code: refusalCodes,
+  });
   readonly limitRefusals: Counter = new Counter({ limit: [...refusingLimits, OTHER] });
   readonly auditEvents: Counter = new Counter({ event: Object.keys(auditEvents) });
   readonly executions: Counter = new Counter({ outcome: executionOutcomes });
@@ -120,9 +123,13 @@ export class Metrics {
     this.#service = methods[0]?.parent.typeName ?? "";
     this.#streaming = new Set(methods.filter(({ methodKind }) => methodKind !== "unary").map(({ name }) => name));
     this.methods = [...methods.map(({ name }) => name), OTHER];
-    const ofCalls = { binding: bindings, method: this.methods, version: [...versions, OTHER], code: codes };
-    this.calls = new Counter(ofCalls);
-    this.callDuration = new Histogram(shortTimes, { binding: bindings, method: this.methods, code: codes });
+    this.calls = new Counter({
+      binding: [...callBindings, OTHER],
+      method: this.methods,
+      version: [...versions, OTHER],
+      code: codes,
+    });
+    this.callDuration = new Histogram(shortTimes, this.calls.sets);
     this.callsOpen = new Counter({ method: this.methods });
   }
 
@@ -153,8 +160,9 @@ export class Metrics {
   callEnded(call: CallLabels, code: "OK" | Reason, seconds: number): void {
     const { binding, method, version } = call;
     this.callsOpen.add(this.callsOpen.sets.at(method), -1);
-    this.calls.add(this.calls.sets.at(binding, method, version, code));
-    this.callDuration.observe(seconds, this.callDuration.sets.at(binding, method, code));
+    const index = this.calls.sets.at(binding, method, version, code);
+    this.calls.add(index);
+    this.callDuration.observe(seconds, index);
   }
 
   /** Counts an append that was stored. */

@@ -111,6 +111,7 @@ describe("metricProducer()", () => {
       "rpc.system.name": "http_json",
       "rpc.method": "lf.a2a.v1.A2AService/GetTask",
       "rpc.response.status_code": "404",
+      "a2a.protocol.version": "1.0",
       "parley.error.reason": "TASK_NOT_FOUND",
     });
     const { bucketCounts = [], explicitBounds = [], count, sum } = point ?? {};

@@ -159,7 +159,7 @@ const cases: Readonly<Record<MetricName, () => Promise<void>>> = {
   },
   callDuration: async () => {
     await world.open();
-    await world.grows("callDuration", echo, { binding: "rest", method: "SendMessage", code: "OK" });
+    await world.grows("callDuration", echo, { binding: "rest", method: "SendMessage", version: "1.0", code: "OK" });
   },
   callsOpen: async () => {
     await world.open();

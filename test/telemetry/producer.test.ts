@@ -32,6 +32,7 @@ describe("metricProducer()", () => {
         "rpc.system.name": system,
         "rpc.method": "lf.a2a.v1.A2AService/GetTask",
         "rpc.response.status_code": status,
+        "a2a.protocol.version": "1.0",
         "parley.binding": binding,
         "parley.error.reason": "TASK_NOT_FOUND",
       },
