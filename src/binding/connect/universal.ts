@@ -8,7 +8,14 @@ import { requestFacts } from "../../core/log.js";
 import { parseUrl } from "../../core/net.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";
-import { type BodySource, type BodyWriter, type HttpResponse, isSource, type Rejection } from "../../http/response.js";
+import {
+  type BodySource,
+  type BodyWriter,
+  type HeaderPairs,
+  type HttpResponse,
+  isSource,
+  type Rejection,
+} from "../../http/response.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { connectTimeoutMs, grpcTimeoutMs } from "../../wire/service-params.js";
 import type { BindingOptions } from "../binding.js";
@@ -97,6 +104,7 @@ const noTrailers = lazy(
 );
 
 const GRPC_STATUS = "grpc-status";
+const GRPC_MESSAGE = "grpc-message";
 const GRPC_TIMEOUT = "grpc-timeout";
 const CONNECT_TIMEOUT = "connect-timeout-ms";
 
@@ -156,11 +164,18 @@ async function httpResponse(
   { status, header, body, trailer }: UniversalServerResponse,
   answering: Answering,
 ): Promise<[response: HttpResponse, first: Uint8Array | undefined]> {
-  const head = { status, headers: header ?? [], trailers: trailer };
+  const head = { status, headers: header ?? [], trailers: trailer && decodable(trailer) };
   if (body === undefined) return [head, undefined];
   const iterator = body[Symbol.asyncIterator]();
   const first = await iterator.next();
   return [{ ...head, body: new IterableBody(iterator, first, answering) }, first.done ? undefined : first.value];
+}
+
+/** Yields gRPC's trailers. Connect encodes characters of the message that grpc-js does not decode, such as ";". */
+function* decodable(trailers: Headers): HeaderPairs {
+  for (const [name, value] of trailers) {
+    yield [name, name === GRPC_MESSAGE ? encodeURI(decodeURIComponent(value)) : value];
+  }
 }
 
 /** The answer of one of Connect's handlers, chunk by chunk. */

@@ -4,6 +4,7 @@ import { connect as connectTcp } from "node:net";
 import { create, toJson } from "@bufbuild/protobuf";
 import { type ContextValues, createClient, createRouterTransport } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { Client, credentials, status } from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import {
   A2AService,
@@ -14,10 +15,10 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { contextValues } from "../../../src/binding/connect/call.js";
 import type { Call } from "../../../src/core/call.js";
-import { taskNotFound } from "../../../src/core/error.js";
+import { A2AError, taskNotFound } from "../../../src/core/error.js";
 import { peerOf } from "../../../src/http/node/peer.js";
 import type { NodeServerRequest } from "../../../src/http/node/types.js";
-import { settled, taskEvent, until } from "../grpc/support.js";
+import { cleanup, settled, taskEvent, until } from "../grpc/support.js";
 import { listen, serve } from "./support.js";
 
 const { getTask, listTasks, sendMessage, subscribeToTask } = A2AService.method;
@@ -346,3 +347,20 @@ function lazyHttp2(url: string): { destroy(): void } {
   stream.end(Buffer.from("\0\0\0\0\u0002{}", "latin1"));
   return session;
 }
+
+describe("gRPC on the HTTP port", () => {
+  it("has messages that grpc-js decodes", async () => {
+    const message = 'The server is 100 % busy; try "later", ü?';
+    const { h2 } = await serve(() => {
+      throw new A2AError("UNAVAILABLE", message);
+    });
+    const client = new Client(new URL(h2).host, credentials.createInsecure());
+    cleanup(() => client.close());
+    const same = (bytes: Buffer): Buffer => bytes;
+    const path = `/mount${pathOf(getTask)}`;
+    const error = await new Promise((resolve) => {
+      client.makeUnaryRequest(path, same, same, Buffer.alloc(0), resolve);
+    });
+    expect(error).toMatchObject({ code: status.UNAVAILABLE, details: message });
+  });
+});
