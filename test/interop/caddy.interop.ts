@@ -33,7 +33,7 @@ describe("Caddy as in deploy/caddy", () => {
     await succeed("caddy", ["validate", "--adapter", "caddyfile", "--config", file]);
   });
 
-  it("passes on every binding, and events when they happen", () => expectPassedOn(drivers, "grpc"));
+  it("passes on every binding, and events when they happen", () => expectPassedOn(drivers));
 
   it("removes forwarded headers that a client forges", () => expectOwnAddress(site));
 

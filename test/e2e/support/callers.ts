@@ -9,9 +9,9 @@ export interface Tally {
   /** Calls with one answer, and streams, that ended as they should. */
   calls: number;
   streams: number;
-  /** Calls that were refused with UNAVAILABLE and sent again. */
+  /** Calls and streams that were refused with UNAVAILABLE before their first event, and sent again. */
   refused: number;
-  /** Streams that ended with UNAVAILABLE and were resumed. */
+  /** Streams that ended with UNAVAILABLE after an event, and were resumed. */
   resumed: number;
   /**
    * Connections that broke. A client of HTTP/1.1 may send a call on a kept connection at the moment when the server closes it
@@ -28,11 +28,8 @@ const RETRY_MS = 50;
 /** How often a call is sent before it has failed. */
 const TRIES = 100;
 
-/** A stream takes about a second. */
-const STREAM = "stream 20 16 50";
-
-/** Generation of the end of such a task. */
-const LAST = 23;
+/** Pieces of a stream that takes about a second. */
+const PIECES = 20;
 
 /**
  * Clients of one binding that follow the rules for retries (docs/deploying.md): UNAVAILABLE and broken connections are tried
@@ -41,14 +38,17 @@ const LAST = 23;
 export class Callers {
   readonly tally: Tally = { calls: 0, streams: 0, refused: 0, resumed: 0, broken: [], longestMs: 0 };
   readonly #driver: Driver;
+  readonly #pieces: number;
   #messages = 0;
 
   get name(): string {
     return this.#driver.name;
   }
 
-  constructor(driver: Driver) {
+  /** @param pieces how many each stream has, every 50 ms one */
+  constructor(driver: Driver, pieces: number = PIECES) {
     this.#driver = driver;
+    this.#pieces = pieces;
   }
 
   /** Sends short messages one after the other, until the signal. @throws for an answer that is not the right one */
@@ -68,13 +68,14 @@ export class Callers {
   async stream(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       const story = new Story();
-      const text = `${STREAM} ${this.#driver.name} ${this.#messages++}`;
+      const text = `stream ${this.#pieces} 16 50 ${this.#driver.name} ${this.#messages++}`;
       for (let tries = 0; !(await this.#over(story, text)); tries++) {
         if (tries > TRIES) throw new Failed(`The stream ${text} does not end.`);
       }
-      // Working, 20 pieces, and the end; the story has seen that none is missing or doubled.
-      if (story.state !== "TASK_STATE_COMPLETED" || story.generation !== LAST) {
-        throw new Failed(`The stream ends at generation ${story.generation} of ${LAST}, ${story.state}.`);
+      // Creation, working, the pieces, and the end; the story has seen that none is missing or doubled.
+      const last = this.#pieces + 3;
+      if (story.state !== "TASK_STATE_COMPLETED" || story.generation !== last) {
+        throw new Failed(`The stream ends at generation ${story.generation} of ${last}, ${story.state}.`);
       }
       this.tally.streams++;
     }
@@ -102,14 +103,14 @@ export class Callers {
       taskId === ""
         ? this.#driver.stream("SendStreamingMessage", say(text), from)
         : this.#driver.stream("SubscribeToTask", { id: taskId }, from);
-    for (;;) {
+    for (let events = 0; ; events++) {
       const item = await stream.next().catch((error) => this.#broke(error));
       if (item !== undefined && "end" in item) return true;
       if (item !== undefined && "message" in item) {
         story.see(item.message);
         continue;
       }
-      if (item !== undefined) this.#interrupted(item.error, "resumed");
+      if (item !== undefined) this.#interrupted(item.error, events === 0 ? "refused" : "resumed");
       await sleep(RETRY_MS);
       return false;
     }
