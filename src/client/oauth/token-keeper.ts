@@ -55,6 +55,7 @@ interface Flight {
   readonly done: Promise<Tokens>;
   readonly scopes: readonly string[];
   readonly abort: AbortController;
+  /** By `performance.now()`. */
   readonly at: number;
   waiting: number;
 }
@@ -227,11 +228,11 @@ export class TokenKeeper {
     const { flight } = entry;
     // On runtimes that stop a request's work with it, such as edge runtimes, a request may never complete.
     const isLost =
-      flight !== undefined && flight.waiting === 0 && Date.now() - flight.at > 4 * this.limits.issuerTimeoutMs;
+      flight !== undefined && flight.waiting === 0 && performance.now() - flight.at > 4 * this.limits.issuerTimeoutMs;
     if (flight !== undefined && !isLost) return flight;
     const abort = new AbortController();
     const done = this.#renew(entry, { context, scopes, signal: abort.signal });
-    const begun: Flight = { done, scopes, abort, at: Date.now(), waiting: 0 };
+    const begun: Flight = { done, scopes, abort, at: performance.now(), waiting: 0 };
     entry.flight = begun;
     const land = (): void => {
       if (entry.flight === begun) entry.flight = undefined;

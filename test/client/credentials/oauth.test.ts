@@ -489,6 +489,19 @@ describe("a store of tokens", () => {
     expect(issuer.count()).toBe(1);
   });
 
+  it("that never answers holds no later call, also after the clock was set back", async () => {
+    let asked = 0;
+    const get = () => (asked++ === 0 ? new Promise<undefined>(() => {}) : undefined);
+    const tokens: OAuthStorage = { get, set: () => {}, delete: () => {} };
+    const credentials = machine({ tokens, limits: { issuerTimeoutMs: 100 } });
+    const signal = AbortSignal.timeout(10);
+    const gone = { card: oidcCard(), url: "https://agent.example/", credentials, http: overFetch(fetch), signal };
+    await failing(showing(gone).attempt());
+    setClockBack();
+    await new Promise((resolve) => setTimeout(resolve, 410));
+    expect(await tokenOf(credentials)).toMatch(/^Bearer /);
+  });
+
   it.each(["", "{", "null", "7", '{"v":2}', '{"v":1,"accessToken":7}', '{"v":1,"accessToken":"leaked"}'])(
     "that has %j in it has nothing",
     async (junk) => {

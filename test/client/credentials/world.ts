@@ -23,6 +23,7 @@ export interface AuthenticatedCall extends ChooseOptions {
   readonly url: string;
   readonly credentials: Credentials | undefined;
   readonly http?: HttpClient;
+  readonly signal?: AbortSignal;
 }
 
 /** What one attempt shows. */
@@ -32,12 +33,12 @@ export interface Shown {
 }
 
 /** The credentials of one call, and what an attempt of it shows. */
-export function showing({ card, url, credentials, http = noHttp, ...options }: AuthenticatedCall) {
+export function showing({ card, url, credentials, http = noHttp, signal, ...options }: AuthenticatedCall) {
   const shown = new ShownCredentials(chooseCredentials(card, credentials, options), {
     card,
     url,
     http,
-    signal: undefined,
+    signal,
   });
   return {
     again: (error: A2AError) => shown.again(error),
