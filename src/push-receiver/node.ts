@@ -1,7 +1,6 @@
 import { membersOf } from "../core/members.js";
 import type { Handling, PushAnswer, PushHandler } from "./handling.js";
-import { PushRefusal } from "./refusal.js";
-import { collect, type PushHeaders, type PushRequest } from "./request.js";
+import { collect, cutOff, type PushHeaders, type PushRequest } from "./request.js";
 
 /** The parts of a request of `node:http`, `node:http2` or Express that the receiver needs. */
 export interface NodePushRequest extends AsyncIterable<Uint8Array | string> {
@@ -54,7 +53,7 @@ const disconnects: ReadonlySet<unknown> = new Set(["ECONNRESET", "ERR_STREAM_PRE
 /** Throws the error of a body, which is a refusal if its sender has disconnected. */
 function rethrown(error: unknown): never {
   if (!disconnects.has(membersOf(error).code)) throw error;
-  throw new PushRefusal("malformed", "The connection was closed before the notification was complete.", error);
+  throw cutOff(error);
 }
 
 function sendAnswer({ status, headers, text }: PushAnswer, request: NodePushRequest, response: NodePushResponse): void {

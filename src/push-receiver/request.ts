@@ -46,6 +46,10 @@ const isFetchRequest = (request: PushRequest): request is Request => "bodyUsed" 
 const notificationTooLarge = (maxBytes: number): PushRefusal =>
   new PushRefusal("too-large", `The notification has more than ${maxBytes} bytes.`);
 
+/** Returns the refusal of a notification whose sender has disconnected. */
+export const cutOff = (cause: unknown): PushRefusal =>
+  new PushRefusal("malformed", "The connection was closed before the notification was complete.", cause);
+
 function bodyBytes(body: Uint8Array | string, maxBytes: number): Bytes {
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
     throw new TypeError("The body is neither bytes nor a text: give it as it was sent, before anything parses it.");
@@ -99,7 +103,9 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint
   const reader = stream.getReader();
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        throw cutOff(error);
+      });
       if (done) return;
       yield value;
     }

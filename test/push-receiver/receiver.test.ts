@@ -395,6 +395,14 @@ describe("receive()", () => {
 });
 
 describe("a webhook in frameworks", () => {
+  /** A logger that keeps its lines. */
+  function noting() {
+    const logged: string[] = [];
+    const note = (level: string) => (_facts: object, message: string) => void logged.push(`${level}: ${message}`);
+    const logger = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+    return { logged, logger };
+  }
+
   it("answers requests of the Fetch API", async () => {
     const { fetch: answer } = createPushReceiver(everything);
     const events: PushEvent[] = [];
@@ -406,6 +414,23 @@ describe("a webhook in frameworks", () => {
     expect(wrongMethod.headers.get("allow")).toBe("POST");
     expect(refused.headers.get("content-type")).toBe("text/plain; charset=utf-8");
     expect(events).toHaveLength(1);
+  });
+
+  it("refuses requests of the Fetch API that are cut off, which is no failure of its own", async () => {
+    const { logged, logger } = noting();
+    const serve = createPushReceiver({ ...everything, logger }).fetch(() => {});
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(Buffer.from("{"));
+      },
+      pull(controller) {
+        controller.error(new TypeError("the connection was lost"));
+      },
+    });
+    const headers = { "content-type": "application/json" };
+    const init: RequestInit & { duplex: "half" } = { method: "POST", headers, body, duplex: "half" };
+    expect((await serve(new Request(audience, init))).status).toBe(400);
+    expect(logged).toEqual(["info: a notification was refused"]);
   });
 
   it("is mounted in Express, before what parses bodies or behind express.raw()", async () => {
@@ -438,9 +463,7 @@ describe("a webhook in frameworks", () => {
   it.each(["HTTP/1.1", "HTTP/2"])(
     "refuses what is cut off over %s, which is no failure of its own",
     async (protocol) => {
-      const logged: string[] = [];
-      const note = (level: string) => (_facts: object, message: string) => void logged.push(`${level}: ${message}`);
-      const logger = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+      const { logged, logger } = noting();
       const handler = createPushReceiver({ ...everything, logger }).handler(() => {});
       const headers = { "content-type": "application/json" };
       if (protocol === "HTTP/1.1") {
