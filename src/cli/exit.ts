@@ -30,10 +30,13 @@ export function exit(code: number): never {
   process.exit(code);
 }
 
-/** Signals of interrupts by the exit code that they have in a shell. */
+/** Returns the exit code that a shell reports for a process that a signal has ended. */
+export const signalCode = (signal: NodeJS.Signals): number => 128 + constants.signals[signal];
+
+/** Signals of interrupts by their exit code. */
 const interrupts: ReadonlyMap<number, NodeJS.Signals> = new Map([
-  [130, "SIGINT"],
-  [143, "SIGTERM"],
+  [signalCode("SIGINT"), "SIGINT"],
+  [signalCode("SIGTERM"), "SIGTERM"],
 ]);
 
 const isLookingUp = (): boolean => process.getActiveResourcesInfo().includes("GetAddrInfoReqWrap");
@@ -130,7 +133,7 @@ export function endOnSignals(latestMs: () => number, end: (signal: NodeJS.Signal
       void end(signal);
     } else if (performance.now() - first > ECHO_MS) {
       // The first process of a container cannot be killed by its own signal, so it exits with the same code.
-      if (process.pid === 1) exit(128 + constants.signals[signal]);
+      if (process.pid === 1) exit(signalCode(signal));
       die(signal);
     }
   };

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { basename } from "node:path";
-import { exit } from "./exit.js";
+import { exit, signalCode } from "./exit.js";
 import type { Io } from "./io.js";
 
 export function processIo(version: string): Io {
@@ -34,7 +34,7 @@ function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {
-      if (controller.signal.aborted) exit(name === "SIGTERM" ? 143 : 130);
+      if (controller.signal.aborted) exit(signalCode(name));
       controller.abort(name);
     });
   }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { A2AError } from "../../core/error.js";
 import { attempt } from "../../core/members.js";
+import { signalCode } from "../exit.js";
 import type { Io } from "../io.js";
 import { type Agent, connectAgent } from "./agent.js";
 import { Failure, usageOf } from "./errors.js";
@@ -155,10 +156,10 @@ export class Context implements Scope {
   }
 
   readonly #onInterrupt = (): void => {
-    const name = String(this.io.interrupted.reason);
+    const name: NodeJS.Signals = this.io.interrupted.reason;
     const hint = this.#task === undefined ? null : this.waitCommand(this.#task.id);
     this.noteIds();
-    const exit = name === "SIGTERM" ? 143 : 130;
+    const exit = signalCode(name);
     this.#stop.abort(new Failure("PARLEY_ERR_INTERRUPTED", `${name} ended the wait.`, { hint, exit }));
   };
 }

@@ -67,8 +67,7 @@ class Typing {
   }
 }
 
-const interrupted = (): Failure =>
-  new Failure("PARLEY_ERR_INTERRUPTED", "Nothing was entered, and nothing is stored.", { exit: 130 });
+const interrupted = (): Failure => new Failure("PARLEY_ERR_INTERRUPTED", "Nothing was entered, and nothing is stored.");
 
 /** Reads a secret from stdin: its first line. @throws Failure for an empty or too long one */
 export async function secretFromStdin({ io, signal }: Pick<Scope, "io" | "signal">): Promise<string> {
