@@ -62,7 +62,9 @@ export function tokenFaults({ name, role, token, sha256 }: Readonly<Record<strin
 function readTokens(path: string): { readonly tokens: readonly AdminToken[]; readonly version: string } {
   // Not imported, because runtimes without files load this module too.
   const fs = process.getBuiltinModule("node:fs");
-  const file = fs.openSync(path, "r");
+  const { O_RDONLY, O_NONBLOCK = 0 } = fs.constants;
+  // Opening a pipe without a writer would block the process otherwise.
+  const file = fs.openSync(path, O_RDONLY | O_NONBLOCK);
   try {
     const stats = fs.fstatSync(file);
     if (!stats.isFile()) throw new Error("it is not a file");

@@ -16,11 +16,17 @@ export interface TlsPaths {
 /** Reads the files. @throws the system's error if a file cannot be read. */
 export function readTls(tls: TlsFiles | TlsPaths): TlsFiles {
   if (!("keyFile" in tls)) return tls;
-  // Not imported, because runtimes without files load this module too.
-  const { readFileSync } = process.getBuiltinModule("node:fs");
   const { keyFile, certFile, caFile } = tls;
-  const ca = caFile === undefined ? {} : { ca: readFileSync(caFile) };
-  return { key: readFileSync(keyFile), cert: readFileSync(certFile), ...ca };
+  const ca = caFile === undefined ? {} : { ca: readPem(caFile) };
+  return { key: readPem(keyFile), cert: readPem(certFile), ...ca };
+}
+
+function readPem(path: string): Buffer {
+  // Not imported, because runtimes without files load this module too.
+  const { readFileSync, statSync } = process.getBuiltinModule("node:fs");
+  // A pipe without a writer would block the process, and any pipe is empty when it is read again.
+  if (!statSync(path).isFile()) throw new Error(`${path} is not a file`);
+  return readFileSync(path);
 }
 
 interface TlsKeeperOptions {

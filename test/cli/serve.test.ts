@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import * as http from "node:http";
 import { createRequire } from "node:module";
@@ -100,6 +101,14 @@ describe("parley serve, when something is wrong,", () => {
     const typed = everyNth(options, 3);
     const said = await Promise.all(typed.map(([args, , env]) => refused(args, env)));
     for (const [i, line] of said.entries()) expect(line).toMatch(typed[i]?.[1] ?? "");
+  });
+
+  it.skipIf(process.platform === "win32")("names a pipe in place of a file, which it does not wait for", async () => {
+    spawnSync("mkfifo", [join(place.path, "pipe")]);
+    const tls = ["--tls-cert", "pipe", "--tls-key", "pipe"];
+    const admin = ["--admin", "127.0.0.1:0", "--admin-tokens", "pipe"];
+    const said = await Promise.all([tls, admin].map((flags) => refused(["serve", probe, ...flags, ...quiet])));
+    expect(said).toEqual([expect.stringContaining("pipe is not a file"), expect.stringContaining("it is not a file")]);
   });
 
   it("names a module", async () => {
