@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { main } from "../cli/cli.js";
 import { root } from "../e2e/support/build.js";
 import { freePorts, program } from "./support/site.js";
-import { cache, persistently, run, succeed } from "./support/tool.js";
+import { run, succeed } from "./support/tool.js";
 
 const probe = join(root, "dist/examples/probe/agent.js");
 const deploy = join(root, "deploy");
@@ -213,66 +213,6 @@ describe("Prometheus and Grafana", () => {
     const page = readFileSync(join(root, "docs/operations.md"), "utf8");
     const alerts = [...text("prometheus/alerts.yml").matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name);
     expect(alerts.filter((name) => !page.includes(`| ${name} `))).toEqual([]);
-  });
-});
-
-/** Builds a program in Go of a folder here, and returns its path. */
-async function goProgram(name: string): Promise<string> {
-  const cwd = join(root, "test/interop", name);
-  mkdirSync(cache, { recursive: true });
-  const path = join(cache, name);
-  // Needs access to Go modules. What was compiled once, Go keeps.
-  await persistently(() => succeed("go", ["build", "-mod=readonly", "-o", path, "."], { cwd, limitMs: 540_000 }));
-  return path;
-}
-
-describe("the OpenTelemetry collector", () => {
-  it("of the image's release accepts its configuration", { timeout: 600_000 }, async () => {
-    const check = await goProgram("collector");
-    const release = /opentelemetry-collector:([\d.]+)/.exec(text("compose/compose.yaml"))?.[1];
-    const modules = readFileSync(join(root, "test/interop/collector/go.mod"), "utf8");
-    expect(modules).toContain(`go.opentelemetry.io/collector/otelcol v${release}\n`);
-    expect(await succeed(check, [join(deploy, "compose/collector.yaml")])).toBe("valid\n");
-    const faulty = join(folder, "collector.yaml");
-    writeFileSync(faulty, text("compose/collector.yaml").replace("exporters: [debug]", "exporters: [otlp]"));
-    expect((await run(check, [faulty])).stderr).toContain('references exporter "otlp" which is not configured');
-  });
-});
-
-describe("Kubernetes and Envoy", () => {
-  it("have every field of the files in their types, with valid values", { timeout: 600_000 }, async () => {
-    const check = await goProgram("deploy-files");
-    const files = ["envoy/envoy.yaml", ...clusters];
-    const printed = await succeed(
-      check,
-      files.map((file) => join(deploy, file)),
-    );
-    expect(printed).toContain("17 objects of Kubernetes");
-    expect(printed).toContain("2 clusters of Envoy");
-  });
-
-  it.each([
-    ["kubernetes", "startupProbe"],
-    ["kubernetes", "readinessProbe"],
-    ["kubernetes", "livenessProbe"],
-    ["kubernetes", "preStop"],
-    ["kubernetes", "runAsNonRoot"],
-    ["kubernetes", "readOnlyRootFilesystem"],
-    ["kubernetes", "minAvailable", "maxUnavailable", "PodDisruptionBudget"],
-    ["compose", "read_only"],
-    ["compose", "healthcheck"],
-  ])("must not lack in %s: %s", { timeout: 600_000 }, async (kind, ...keys) => {
-    const check = await goProgram("deploy-files");
-    mkdirSync(join(folder, kind), { recursive: true });
-    for (const file of clusters.filter((name) => name.startsWith(kind))) {
-      const yaml = text(file);
-      // A field with the lines below it.
-      const faulty = yaml.replace(new RegExp(`^( *)(${keys.join("|")}):.*\n(?:\\1 +.*\n)*`, "gm"), "");
-      if (faulty === yaml) continue;
-      writeFileSync(join(folder, file), faulty);
-      const { stderr } = await run(check, [join(deploy, "envoy/envoy.yaml"), join(folder, file)]);
-      expect(stderr, file).toMatch(new RegExp(`lacks ${keys.at(-1)}`));
-    }
   });
 });
 

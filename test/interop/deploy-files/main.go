@@ -1,5 +1,6 @@
 // Checks files of deploy/: fields and values of Kubernetes objects by their Go types, and of Envoy's configuration by its
-// messages and their rules. Checks that pods and services of Compose have what promised.go lists.
+// messages and their rules, and files of Compose by the schema of its specification. Checks that pods and services of Compose
+// have what promised.go and compose.go list.
 // Usage: deploy-files ENVOY.yaml {kubernetes|compose}/FILE.yaml...
 package main
 

@@ -2,18 +2,22 @@ package main
 
 import (
 	"fmt"
-	"os"
+	"slices"
 
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 )
 
-// The container of a Parley server.
+// The container of a Parley server, and its port for operators.
 const server = "parley"
+const operators = "admin"
+
+// Seconds that a server may take to stop: preStop, the drain delay, the grace period and the store's own.
+const stopSeconds = 5 + 2 + 10 + 5
 
 // Reports what pods lack: security of each, and what replaces servers without failed calls.
 func promised(objects []any) error {
@@ -34,18 +38,32 @@ func promised(objects []any) error {
 				servers++
 			}
 			of, own := pod.Spec.SecurityContext, container.SecurityContext
+			if of == nil || own == nil {
+				return fmt.Errorf("container %s lacks securityContext", container.Name)
+			}
 			for _, each := range []struct {
 				what string
 				has  bool
 			}{
-				{"runAsNonRoot", of != nil && isTrue(of.RunAsNonRoot)},
+				{"runAsNonRoot", isTrue(of.RunAsNonRoot)},
+				{"runAsUser", of.RunAsUser != nil && *of.RunAsUser > 0},
+				{"fsGroup", len(container.VolumeMounts) == 0 || of.FSGroup != nil && of.RunAsGroup != nil},
+				{"seccompProfile", of.SeccompProfile != nil && of.SeccompProfile.Type == core.SeccompProfileTypeRuntimeDefault},
+				{"allowPrivilegeEscalation", isFalse(own.AllowPrivilegeEscalation)},
+				{"capabilities", own.Capabilities != nil && slices.Equal(own.Capabilities.Drop, []core.Capability{"ALL"})},
+				{"automountServiceAccountToken", isFalse(pod.Spec.AutomountServiceAccountToken)},
+				{"limits", container.Resources.Limits.Memory().Sign() > 0},
 				// PostgreSQL writes beside its volume.
-				{"readOnlyRootFilesystem", container.Name == "postgres" || own != nil && isTrue(own.ReadOnlyRootFilesystem)},
+				{"readOnlyRootFilesystem", container.Name == "postgres" || isTrue(own.ReadOnlyRootFilesystem)},
 				{"readinessProbe", container.ReadinessProbe != nil},
 				{"startupProbe", !isServer || container.StartupProbe != nil},
 				{"livenessProbe", !isServer || container.LivenessProbe != nil},
 				{"preStop", !isServer || container.Lifecycle != nil && container.Lifecycle.PreStop != nil},
+				{"terminationGracePeriodSeconds", !isServer || pod.Spec.TerminationGracePeriodSeconds != nil &&
+					*pod.Spec.TerminationGracePeriodSeconds > stopSeconds},
+				{"rollingUpdate", !isServer || startsBeforeItStops(object)},
 				{"PodDisruptionBudget", !isServer || hasBudget(pod.Labels, objects)},
+				{"NetworkPolicy", !isServer || closesOperators(pod.Labels, objects)},
 			} {
 				if !each.has {
 					return fmt.Errorf("container %s lacks %s", container.Name, each.what)
@@ -59,7 +77,44 @@ func promised(objects []any) error {
 	return nil
 }
 
-func isTrue(value *bool) bool { return value != nil && *value }
+func isTrue(value *bool) bool  { return value != nil && *value }
+func isFalse(value *bool) bool { return value != nil && !*value }
+
+// True for a deployment that starts a new server before it stops an old one.
+func startsBeforeItStops(object any) bool {
+	deployment, is := object.(*apps.Deployment)
+	if !is || deployment.Spec.Strategy.RollingUpdate == nil {
+		return false
+	}
+	unavailable := deployment.Spec.Strategy.RollingUpdate.MaxUnavailable
+	return unavailable != nil && unavailable.IntValue() == 0
+}
+
+// True if a policy lets only named peers reach the operators' port of pods with these labels.
+func closesOperators(pod map[string]string, objects []any) bool {
+	for _, object := range objects {
+		network, is := object.(*networking.NetworkPolicy)
+		if !is || !slices.Contains(network.Spec.PolicyTypes, networking.PolicyTypeIngress) {
+			continue
+		}
+		selector, err := meta.LabelSelectorAsSelector(&network.Spec.PodSelector)
+		if err != nil || !selector.Matches(labels.Set(pod)) {
+			continue
+		}
+		named := false
+		for _, rule := range network.Spec.Ingress {
+			opens := len(rule.Ports) == 0 || slices.ContainsFunc(rule.Ports, func(port networking.NetworkPolicyPort) bool {
+				return port.Port == nil || port.Port.String() == operators
+			})
+			if opens && len(rule.From) == 0 {
+				return false
+			}
+			named = named || opens
+		}
+		return named
+	}
+	return false
+}
 
 // True if evictions of pods with these labels are limited.
 func hasBudget(pod map[string]string, objects []any) bool {
@@ -74,45 +129,4 @@ func hasBudget(pod map[string]string, objects []any) bool {
 		}
 	}
 	return false
-}
-
-// Images that write to their root file system.
-var writing = map[string]bool{"grafana": true, "nginx": true, "postgres": true}
-
-// Reports what services of Compose lack. The health check of agents is in their image.
-func compose(path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	var file struct {
-		Services map[string]struct {
-			ReadOnly    bool `json:"read_only"`
-			HealthCheck *struct {
-				Test    []string
-				Disable bool
-			}
-			DependsOn any `json:"depends_on"`
-		}
-	}
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	for name, service := range file.Services {
-		if !service.ReadOnly && !writing[name] {
-			return fmt.Errorf("%s: service %s lacks read_only", path, name)
-		}
-		if service.HealthCheck != nil && service.HealthCheck.Disable {
-			return fmt.Errorf("%s: service %s disables its health check", path, name)
-		}
-		awaited, _ := service.DependsOn.(map[string]any)
-		for other, how := range awaited {
-			condition, _ := how.(map[string]any)
-			check := file.Services[other].HealthCheck
-			if condition["condition"] == "service_healthy" && (check == nil || len(check.Test) == 0) {
-				return fmt.Errorf("%s: service %s lacks healthcheck, and %s waits for it", path, other, name)
-			}
-		}
-	}
-	return nil
 }
