@@ -202,6 +202,15 @@ const waits: Record<string, Command> = {
     yield working("Found out by myself.");
     yield completed();
   },
+  async *askgo(rest, turn) {
+    yield working("Looking.");
+    // What follows waits for the first entry to be stored, and is stored at once.
+    await new Promise(setImmediate);
+    yield inputRequired("Which one?");
+    yield working("Found out by myself.");
+    yield artifact({ name: "found", text: "by myself" });
+    await gates.pass(rest, turn.signal);
+  },
   *auth(rest) {
     yield authRequired(rest);
   },

@@ -60,6 +60,7 @@ export class StoredHead {
 export class TurnProgress {
   #current = 0;
   #completed = 0;
+  #pausedAt = 0;
   #busy = false;
   #isReleased = false;
 
@@ -71,6 +72,11 @@ export class TurnProgress {
   /** Turns of messages up to this position are completed, so blocking sends of them return. */
   get completed(): number {
     return this.#completed;
+  }
+
+  /** Position of the log at the last pause. A turn may continue after its question. */
+  get pausedAt(): number {
+    return this.#pausedAt;
   }
 
   /** True while an execution of the task runs or waits in this process. */
@@ -99,9 +105,10 @@ export class TurnProgress {
     this.#current = position;
   }
 
-  /** Marks the current turn as completed by a pause. */
-  completeCurrent(): void {
+  /** Marks the current turn as completed by a pause at a position. */
+  completeCurrent(position: number): void {
     this.#completed = this.#current;
+    this.#pausedAt = position;
   }
 
   /**
@@ -112,6 +119,7 @@ export class TurnProgress {
   noteLease(fold: TaskFold, lease: Lease | null): boolean {
     const { state, statusPosition, position } = fold;
     if (!endsBlockingSend(state) || (this.#busy && !isTerminal(state))) return false;
+    this.#pausedAt = position;
     if (isTerminal(state)) this.#completed = position;
     else if (lease === null) this.#completed = Math.max(this.#completed, statusPosition);
     // This pause may end the turn that another process runs, or the turn before it; the entry does not say which.

@@ -6,7 +6,7 @@ import { noteSize, stateAfter } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
 import { type Origin, originAfter } from "../../task/origin.js";
 import { endsBlockingSend, isTerminal } from "../../task/state.js";
-import { storedEntry } from "./fold-stored.js";
+import { foldLarge, storedEntry } from "./fold-stored.js";
 import type { LogHooks } from "./hooks.js";
 import { SnapshotSaver } from "./snapshots.js";
 import { StoredHead, TurnProgress } from "./stored-head.js";
@@ -172,6 +172,12 @@ export abstract class StoredLog {
     return kept === undefined ? storedEntry(this.store, this.taskId, position) : kept[0];
   }
 
+  /** Folds the task as of an earlier position; undefined if retention has removed it. @throws StoreError */
+  async foldAt(position: number): Promise<TaskFold | undefined> {
+    const loaded = await this.store.load({ taskId: this.taskId });
+    return loaded && (await foldLarge(this.store, loaded, position))?.fold;
+  }
+
   /** Calls back once, at the next entry or at `wake`. */
   onChange(callback: () => void): void {
     this.#changes.onNext(callback);
@@ -231,7 +237,7 @@ export abstract class StoredLog {
     if (state === undefined || !endsBlockingSend(state)) return;
     // A pause completes only the current turn; later messages wait for their own. The end of the task completes all
     // turns.
-    if (this.turns.busy && !isTerminal(state)) this.turns.completeCurrent();
+    if (this.turns.busy && !isTerminal(state)) this.turns.completeCurrent(entry.position);
     else this.noteLease();
   }
 

@@ -1,13 +1,13 @@
 import { constants } from "node:buffer";
 import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Cancellation } from "../../core/cancellation.js";
-import { A2AError } from "../../core/error.js";
+import { A2AError, taskNotFound } from "../../core/error.js";
 import type { TaskFold, View } from "../../task/fold.js";
 import { viewOf } from "../../task/shared-view.js";
 import { taskSize } from "../../task/size.js";
-import { isTerminal } from "../../task/state.js";
+import { endsBlockingSend, isTerminal } from "../../task/state.js";
 import { mark } from "../../wire/marks.js";
-import { unavailable } from "../log/outage.js";
+import { readError, unavailable } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import { type CursorSource, type LogPosition, LogReader, waitFor } from "./log-reader.js";
 
@@ -94,6 +94,20 @@ export class TaskHandle {
     const done = await waitFor(log, () => isIdle() || isStuck(), { source, client, timeoutMs });
     if (done && !isIdle()) throw unavailable(undefined);
     return done;
+  }
+
+  /**
+   * Returns the task for a blocking send after `whenIdle`: as it is now, or as it was at the question if its turn has
+   * continued since then (specification 3.2.2).
+   */
+  async answer(view?: View): Promise<TaskView> {
+    const log = this.#log;
+    if (endsBlockingSend(log.fold.state)) return this.now(view);
+    const fold = await log.foldAt(log.turns.pausedAt).catch((error: unknown) => {
+      throw readError(this.taskId, error);
+    });
+    if (fold === undefined) throw taskNotFound(this.shownId);
+    return taskViewOf({ fold }, view);
   }
 
   /** Waits until the generation exceeds the given one or the task is finished; resolves to false as `whenIdle` does. */

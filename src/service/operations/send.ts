@@ -41,11 +41,12 @@ export function sendOperations({
         return response;
       }
       try {
-        if (request.configuration?.returnImmediately !== true) {
-          const isIdle = await sent.task.whenIdle(context.call.cancellation, limits.maxBlockingMs);
-          if (!isIdle) throw gaveUp(context.call, sent.task.shownId);
+        const waits = request.configuration?.returnImmediately !== true;
+        if (waits && !(await sent.task.whenIdle(context.call.cancellation, limits.maxBlockingMs))) {
+          throw gaveUp(context.call, sent.task.shownId);
         }
-        const { task, generation } = sent.task.now(sendView(request));
+        const view = sendView(request);
+        const { task, generation } = waits ? await sent.task.answer(view) : sent.task.now(view);
         response.payload = { case: "task", value: withGeneration(context.call, task, generation) };
         const weight = weightOf(task);
         if (weight !== undefined) await budget.hold(context.call, weight);

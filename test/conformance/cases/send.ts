@@ -89,6 +89,17 @@ const blocking: readonly Case[] = [
     ],
   },
   {
+    name: "a blocking send comes back with the question of an agent that goes on at once",
+    ids: ["SRV-SEND-03", "SRV-SEND-04"],
+    steps: [
+      call("SendMessage", say("askgo {run}"), {
+        message: { task: { status: { state: "TASK_STATE_INPUT_REQUIRED" }, artifacts: absent } },
+      }),
+      reached("{run}"),
+      release("{run}"),
+    ],
+  },
+  {
     name: "a send blocks until the task is over, also when it says so",
     ids: ["SRV-SEND-03", "SRV-SEND-04"],
     steps: [{}, { configuration: { returnImmediately: false } }].flatMap((more, i): Step[] => [
