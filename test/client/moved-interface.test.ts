@@ -293,6 +293,24 @@ it.each(unimplemented)(
   },
 );
 
+it.each([
+  ["CANCELLED", undefined],
+  ["DEADLINE_EXCEEDED", new DOMException("Too late.", "TimeoutError")],
+])("a stream that its caller ends while the card does not arrive fails with %s", async (reason, cause) => {
+  const answer = inStream("application/connect+proto", 2, '{"error":{"code":"unimplemented"}}');
+  const other = await program("CONNECT", answer);
+  const controller = new AbortController();
+  let count = 0;
+  const { url } = await serveCards((_, response) => {
+    if (count++ === 0) response.end(cardOf("1.0", "CONNECT", other.url));
+    else controller.abort(cause);
+  });
+  const client = await connect(url, { bindings: ["CONNECT"] });
+  const events = client.sendStreamingMessage({ message: { messageId: "m", role: 1 } }, { signal: controller.signal });
+  await expect(events[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason });
+  expect(count).toBe(2);
+});
+
 it("a stream that fails after its first event is not sent elsewhere", async () => {
   const end = inStream("application/connect+proto", 2, '{"error":{"code":"unimplemented"}}');
   const event = toBinary(StreamResponseSchema, create(StreamResponseSchema, { payload: { case: "task", value: {} } }));

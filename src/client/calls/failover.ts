@@ -316,12 +316,19 @@ class CallAttempts {
     this.#call = call;
   }
 
-  /** Returns the interface for an attempt in place of one that was not served, or undefined. */
+  /**
+   * Returns the interface for an attempt in place of one that was not served, or undefined.
+   * @throws the error of a call that was aborted meanwhile
+   */
   async replacement(failed: Route, error: A2AError): Promise<Route | undefined> {
-    if (this.#hasReadCard || this.#mayHaveArrived || !isUnserved(error)) return undefined;
-    this.#hasReadCard = true;
-    const other = await this.#routes.replacementOf(failed, this.#call);
-    return this.#routes.limits.maxAttempts > 1 ? other : undefined;
+    const { signal } = this.#call;
+    if (!this.#hasReadCard && !this.#mayHaveArrived && isUnserved(error)) {
+      this.#hasReadCard = true;
+      const other = await this.#routes.replacementOf(failed, this.#call);
+      if (other !== undefined && this.#routes.limits.maxAttempts > 1) return other;
+    }
+    if (signal?.aborted === true) throw this.#withArrival(error.reason === "CANCELLED" ? error : givenUp(signal));
+    return undefined;
   }
 
   /** Returns the interface of the next attempt after its delay. @throws the error if no attempt is left */
@@ -330,7 +337,6 @@ class CallAttempts {
     const { limits } = this.#routes;
     const other = await this.replacement(failed, error);
     if (other !== undefined) return other;
-    if (signal?.aborted === true) throw this.#withArrival(error.reason === "CANCELLED" ? error : givenUp(signal));
     const isUnreached = neverArrived(error);
     if (!isUnreached && isSend(method) && saysNothing(error)) this.#mayHaveArrived = true;
     if (this.#routes.isClosed) throw this.#withArrival(closed(error));
