@@ -1,8 +1,8 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { type Audit, type AuditFacts, silentAudit } from "../audit/audit.js";
-import type { Call } from "../core/call.js";
 import { type Logger, logFacts } from "../core/log.js";
 import { membersOf } from "../core/members.js";
+import type { Invocation } from "../service/invoke.js";
+import type { NamedByRequest } from "./call-facts.js";
 import type { Operator } from "./methods.js";
 
 /**
@@ -18,32 +18,25 @@ export function operatorAudit(audit: Audit = silentAudit): Audit {
   };
 }
 
-/** Fields that name what a request is about, in their order in `target`. */
-const names = ["taskId", "configId", "name", "level"] as const;
-
 /** Returns the facts of a call that changes something: the operator, and what the request names. Never its content. */
 export function writeFacts(
-  method: DescMethod,
-  request: Message,
-  { call, operator }: { readonly call: Call; readonly operator: Operator },
+  { method, request, call }: Invocation,
+  { taskId, configId, tenant, owner }: NamedByRequest,
+  { operator }: { readonly operator: Operator },
 ): AuditFacts {
-  const fields = membersOf(request);
-  const text = (name: string): string | undefined => {
-    const value = fields[name];
-    return typeof value === "string" ? value : undefined;
-  };
-  const { keys } = fields;
+  const { name, level, keys } = membersOf(request);
+  const names = [taskId, configId, name, level].filter((each) => typeof each === "string" && each !== "");
   return {
     event: "admin.write",
     service: "admin",
     operator: operator.name,
-    owner: text("owner"),
-    tenant: text("tenant"),
+    owner,
+    tenant,
     address: call.peer.address,
     method: method.name,
     binding: call.binding,
-    ...logFacts({ requestId: call.requestId, traceParent: call.traceParent, taskId: text("taskId") }),
-    target: names.flatMap((name) => text(name) || []).join("/"),
+    ...logFacts(call),
+    target: names.join("/"),
     count: Array.isArray(keys) && keys.length > 0 ? keys.length : undefined,
   };
 }

@@ -1,27 +1,20 @@
 import { type DescField, type DescMessage, type DescMethod, type Message, ScalarType } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import type { Audit } from "../audit/audit.js";
+import type { Audit, AuditFacts } from "../audit/audit.js";
 import { A2AError, invalid, toA2AError } from "../core/error.js";
 import { mapStream } from "../core/map-stream.js";
 import { toCallerError } from "../engine/log/outage.js";
 import { accessLog } from "../service/interceptors/access-log.js";
 import { admission } from "../service/interceptors/admission.js";
-import { taskNamedBy } from "../service/interceptors/task-named.js";
 import { trace } from "../service/interceptors/trace.js";
-import {
-  chain,
-  type Invocation,
-  type InvocationResult,
-  type Invoke,
-  isStream,
-  type ServiceInterceptor,
-} from "../service/invoke.js";
+import { chain, type InvocationResult, type Invoke, isStream, type ServiceInterceptor } from "../service/invoke.js";
 import { OutgoingBudget } from "../service/outgoing-budget.js";
 import { type Rule, rulesFor } from "../service/rules.js";
 import { validatorOf } from "../service/validation.js";
 import { fieldValue } from "../wire/field-rules.js";
 import type { OperatorAccess } from "./access.js";
 import { operatorAudit, operatorLog, writeFacts } from "./audit.js";
+import { CallAgents, noteSubject } from "./call-facts.js";
 import { adminBounds, adminLimitsOf } from "./limits.js";
 import type { AdminContext, AdminMethods, Role } from "./methods.js";
 import { answerOperation } from "./operations/answer.js";
@@ -50,8 +43,9 @@ export function createAdminInvoke(parts: AdminParts, { access, logsCalls, afterS
   const violationsOf = validatorOf((desc) => protocolRules.get(desc.typeName) ?? sizeRule(desc));
   const limits = adminLimitsOf(parts.limits);
   const names = { calls: "maxAdminCalls", streams: "maxAdminStreams" } as const;
+  const agents = new CallAgents(parts);
   const interceptors = [
-    trace,
+    trace(() => agents.only),
     ...(logsCalls ? [accessLog(operatorLog(parts.logger))] : []),
     afterStart,
     admission({ limits, names, draining: () => false, audit: operatorAudit(parts.audit) }),
@@ -60,9 +54,9 @@ export function createAdminInvoke(parts: AdminParts, { access, logsCalls, afterS
     const { method, request, call } = invocation;
     const role = roleOf(method);
     const context = { call, operator: await access.admit(call, role) };
-    call.taskId = taskNamedBy(request) ?? "";
     const violations = violationsOf(method.input, request);
     if (violations.length > 0) throw invalid(violations);
+    const named = await noteSubject(call, request, agents);
     const run = (): Promise<InvocationResult> => {
       const operation = methods[method.localName as keyof AdminMethods] as
         | ((request: Message, context: AdminContext) => InvocationResult | Promise<InvocationResult>)
@@ -70,7 +64,9 @@ export function createAdminInvoke(parts: AdminParts, { access, logsCalls, afterS
       if (operation === undefined) throw new A2AError("METHOD_NOT_FOUND", "Method not found.");
       return withCallerErrors(() => operation(request, context));
     };
-    return role === "read" || parts.audit === undefined ? run() : audited(parts.audit, invocation, context, run);
+    return role === "read" || parts.audit === undefined
+      ? run()
+      : audited(parts.audit, writeFacts(invocation, named, context), run);
   });
 }
 
@@ -92,11 +88,9 @@ async function withCallerErrors(run: () => InvocationResult | Promise<Invocation
 /** Runs a method that changes something. It is recorded before it begins, and again if it fails. */
 async function audited(
   audit: Audit,
-  { method, request }: Invocation,
-  context: AdminContext,
+  facts: AuditFacts,
   run: () => Promise<InvocationResult>,
 ): Promise<InvocationResult> {
-  const facts = writeFacts(method, request, context);
   audit.record(facts);
   try {
     return await run();

@@ -127,9 +127,12 @@ export class Call {
   generations: Generations | undefined;
   /** Tenant of the request: tenant interceptor. */
   tenant = "";
-  /** Name of the agent, from its card; empty until it is known: tenant interceptor. */
+  /** Name of the agent, from its card; empty if it is unknown: trace and tenant interceptors. */
   agent = "";
-  /** The task that the request names, which may not exist; empty for none: tenant interceptor. */
+  /**
+   * The task that the request names, which may not exist, or the task of its message; empty for none: trace and tenant
+   * interceptors, and sends.
+   */
   taskId = "";
   /** Extensions in force for this call: extensions interceptor. */
   extensions: ReadonlySet<string> = noExtensions;

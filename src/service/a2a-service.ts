@@ -29,7 +29,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
   const methods = createMethods(options);
   const authentication = authenticationOf(options);
   const interceptors = [
-    trace,
+    trace(({ tenant = "" }: Message & { tenant?: string }) => agents.resolve(tenant)?.card.name ?? ""),
     serverSpan(options.tracing, agents),
     admission({ limits, draining, audit: options.audit, metrics: options.metrics }),
     ...addressRate(limits, signals),

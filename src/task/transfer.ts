@@ -107,12 +107,30 @@ export async function readExport(text: string): Promise<TaskImport> {
       `The format is version ${String(header.version)}, and this program knows ${FORMAT_VERSION}.`,
     );
   }
-  const { taskId, tenant, owner } = header;
+  const { taskId, tenant, owner } = taskIn(header);
+  const { entries, conversation } = await readEntries(lines.slice(1));
+  return { taskId, tenant, owner, entries, fold: await foldOf(entries), conversation };
+}
+
+/** Maximum length of a header that `exportedTask` reads, in characters. A header has a few short names. */
+const MAX_HEADER = 16 * 1024;
+
+/** Returns the task that the header of an export names. Undefined if there is no such header; the rest is not read. */
+export function exportedTask(text: string): ExportedTask | undefined {
+  const end = text.indexOf("\n");
+  if (end < 0 || end > MAX_HEADER) return undefined;
+  try {
+    return taskIn(objectIn(text.slice(0, end), "Line 1"));
+  } catch {
+    return undefined;
+  }
+}
+
+function taskIn({ taskId, tenant, owner }: Readonly<Record<string, unknown>>): ExportedTask {
   if (typeof taskId !== "string" || typeof tenant !== "string" || typeof owner !== "string") {
     throw new TransferError("Line 1 does not name the task, its tenant and its owner.");
   }
-  const { entries, conversation } = await readEntries(lines.slice(1));
-  return { taskId, tenant, owner, entries, fold: await foldOf(entries), conversation };
+  return { taskId, tenant, owner };
 }
 
 async function checkEnd(end: unknown, lines: readonly string[]): Promise<void> {

@@ -1,3 +1,4 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
 import { roleOf } from "../../src/admin/service.js";
@@ -39,7 +40,7 @@ const fields: Record<string, unknown> = {
   owner: "nobody",
 };
 
-const call = { service: "admin", operator: "wendy", address: "127.0.0.1", binding: "grpc" };
+const call = { service: "admin", operator: "wendy", address: "127.0.0.1", binding: "grpc", agent: "operated" };
 
 const writes = AdminService.methods.filter((method) => roleOf(method) === "write");
 
@@ -75,6 +76,40 @@ describe("the audit log of AdminService", () => {
       { ...of, outcome: "success" },
       { ...of, outcome: "failure", reason: expect.any(String) },
     ]);
+  });
+
+  const header = { taskId: "t-1", tenant: "of-header", owner: "alice" };
+  const keys = ["c-1", "c-2"].map((configId) => ({ taskId: "t-1", configId }));
+  it.each<[string, DescMethod, object, object]>([
+    ["import", AdminService.method.importTask, { lines: `${JSON.stringify(header)}\n` }, { ...header, target: "t-1" }],
+    [
+      "import with other names",
+      AdminService.method.importTask,
+      { lines: `${JSON.stringify(header)}\n`, taskId: "t-2", tenant: "", owner: "bob" },
+      { taskId: "t-2", owner: "bob", target: "t-2" },
+    ],
+    ["import without a header", AdminService.method.importTask, { lines: "[]\n" }, {}],
+    [
+      "redrive of a configuration",
+      AdminService.method.redriveDeliveries,
+      { keys: keys.slice(0, 1) },
+      { taskId: "t-1", target: "t-1/c-1", count: 1 },
+    ],
+    [
+      "redrive of configurations of a task",
+      AdminService.method.redriveDeliveries,
+      { keys },
+      { taskId: "t-1", target: "t-1", count: 2 },
+    ],
+    [
+      "redrive of several tasks",
+      AdminService.method.redriveDeliveries,
+      { keys: [...keys, { taskId: "t-2", configId: "c-1" }] },
+      { count: 3 },
+    ],
+  ])("names what a request is about: %s", async (_what, method, request, named) => {
+    const records = await recordsOf(() => caller.call(method, { ...request }, bearer(tokens.write)));
+    expect(records[0]).toEqual({ event: "admin.write", outcome: "success", ...call, method: method.name, ...named });
   });
 
   it("records nothing of reads", async () => {

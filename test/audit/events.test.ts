@@ -106,7 +106,7 @@ const cases: { readonly [E in AuditEvent]?: () => Promise<void> } = {
       binding: "rest",
       owner: "alice",
     };
-    expect(records.at(-1)).toMatchObject({ ...stored, target: `${task.id}/first` });
+    expect(records.at(-1)).toMatchObject({ ...stored, target: `${task.id}/first`, taskId: task.id });
     const path = `/tasks/${task.id}/pushNotificationConfigs`;
     expect(await recordsOf(() => post(path, { id: "second", url: hook, token: "secret-4713" }))).toEqual([
       { ...stored, target: `${task.id}/second`, taskId: task.id },

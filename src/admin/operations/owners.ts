@@ -125,13 +125,13 @@ function createdAt(first: Uint8Array): number {
  * Ends a task. One that ended or was removed meanwhile is left to the removal.
  * @returns true if it is removed already, because its log cannot be read
  */
-async function endTask(parts: AdminParts, { taskId, state }: TaskHead, { call }: Filter): Promise<boolean> {
+async function endTask(parts: AdminParts, { taskId, tenant, state }: TaskHead, { call }: Filter): Promise<boolean> {
   if (isTerminal(state)) return false;
   const { control } = parts.engine;
   try {
     await control.cancel(taskId, call.traceParent);
   } catch (error) {
-    if (isLoggedDamage(error, parts, { call, taskId })) return control.discard(taskId);
+    if (isLoggedDamage(error, parts, { call, taskId, tenant })) return control.discard(taskId);
     const isOver = error instanceof A2AError && ["TASK_NOT_FOUND", "TASK_NOT_CANCELABLE"].includes(error.reason);
     if (!isOver) throw error;
   }

@@ -90,7 +90,7 @@ async function examine(
       after = { statusTime: head.statusTime, taskId: head.taskId };
       left.heads--;
       if (unattended && !engine.control.isUnattended(head)) continue;
-      if (text !== "" && !(await hasText(parts, { call, taskId: head.taskId }, text, left))) continue;
+      if (text !== "" && !(await hasText(parts, { call, ...head }, text, left))) continue;
       heads.push(head);
       if (heads.length === limit) return { heads, next: after };
       if (left.tasks <= 0 || left.bytes <= 0) return { heads, next: after };

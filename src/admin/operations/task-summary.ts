@@ -5,13 +5,14 @@ import { runsOf } from "../../engine/log/attempts.js";
 import type { TaskHead } from "../../store/task-store.js";
 import { timestampOf } from "../../task/entry.js";
 import { LARGE_BYTES, mark } from "../../wire/marks.js";
+import { agentName } from "../call-facts.js";
 import type { AdminParts } from "../parts.js";
 
 /** Returns the row of a task in lists. */
 export function summaryOf({ agents }: Pick<AdminParts, "agents">, head: TaskHead): TaskSummary {
   const { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease } = head;
   const summary = create(TaskSummarySchema, { taskId, tenant, owner, contextId, state, position, generation });
-  summary.agent = agents.resolve(tenant)?.card.name ?? "";
+  summary.agent = agentName(agents, tenant);
   summary.statusTime = timestampOf(statusTime);
   if (lease !== null) summary.lease = create(LeaseSchema, { ...lease, attempt: runsOf(lease) });
   return summary;

@@ -114,7 +114,12 @@ function write(logger: Logger, { invocation, began, taskId, state, events }: Lin
     ...(call.tenant !== "" && { tenant: cutId(call.tenant) }),
     ...(call.caller.owner !== "" && { owner: cutId(call.caller.owner) }),
     peer: call.peer.address,
-    ...logFacts({ requestId: call.requestId, traceParent: call.traceParent, agent: call.agent, taskId }),
+    ...logFacts({
+      requestId: call.requestId,
+      traceParent: call.traceParent,
+      agent: call.agent,
+      taskId: taskId ?? call.taskId,
+    }),
   };
   logger.info(facts, "call");
 }

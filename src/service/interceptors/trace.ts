@@ -1,16 +1,27 @@
+import type { Message } from "@bufbuild/protobuf";
 import { isTraceParent, REQUEST_ID_HEADER } from "../../core/ids.js";
 import { isTraceState } from "../../telemetry/w3c.js";
 import type { ServiceInterceptor } from "../invoke.js";
+import { taskNamedBy } from "./task-named.js";
 
-/** Adopts the trace of the call, and adds the request id to the answer where the binding does not. */
-export const trace: ServiceInterceptor = (next) => (invocation) => {
-  const { call } = invocation;
-  if (!call.hasOwnRequestId) call.responseHeaders.set(REQUEST_ID_HEADER, call.requestId);
-  const traceParent = call.header("traceparent");
-  if (traceParent !== undefined && isTraceParent(traceParent)) {
-    call.traceParent = traceParent;
-    const traceState = call.header("tracestate");
-    if (traceState !== undefined && isTraceState(traceState)) call.traceState = traceState;
-  }
-  return next(invocation);
-};
+/**
+ * Adopts the trace of the call, notes what the lines of a call say that is refused early, and adds the request id to the
+ * answer where the binding does not.
+ *
+ * @param agentOf returns the name of the agent that a request is for, or an empty text
+ */
+export function trace(agentOf: (request: Message) => string): ServiceInterceptor {
+  return (next) => (invocation) => {
+    const { request, call } = invocation;
+    if (!call.hasOwnRequestId) call.responseHeaders.set(REQUEST_ID_HEADER, call.requestId);
+    const traceParent = call.header("traceparent");
+    if (traceParent !== undefined && isTraceParent(traceParent)) {
+      call.traceParent = traceParent;
+      const traceState = call.header("tracestate");
+      if (traceState !== undefined && isTraceState(traceState)) call.traceState = traceState;
+    }
+    call.taskId = taskNamedBy(request) ?? "";
+    call.agent = agentOf(request);
+    return next(invocation);
+  };
+}

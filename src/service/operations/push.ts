@@ -155,8 +155,10 @@ export function recordConfig(
   { taskId, configId }: PushConfigKey,
 ): void {
   if (audit === undefined) return;
-  const { binding, tenant, caller, peer } = call;
+  const { binding, tenant, caller, peer, requestId, traceParent, agent } = call;
   const { owner, subject } = caller;
   const target = `${taskId}/${configId}`;
-  audit.record({ event, tenant, owner, subject, address: peer.address, binding, target, ...logFacts(call) });
+  // A message that creates its task does not name it.
+  const facts = logFacts({ requestId, traceParent, taskId, agent });
+  audit.record({ event, tenant, owner, subject, address: peer.address, binding, target, ...facts });
 }

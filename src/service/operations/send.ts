@@ -40,6 +40,7 @@ export function sendOperations({
         response.payload = { case: "message", value: sent.message };
         return response;
       }
+      context.call.taskId = sent.task.shownId;
       try {
         const waits = request.configuration?.returnImmediately !== true;
         if (waits && !(await sent.task.whenIdle(context.call.cancellation, limits.maxBlockingMs))) {
@@ -65,6 +66,7 @@ export function sendOperations({
         yield response;
         return;
       }
+      call.taskId = sent.task.shownId;
       try {
         const begin = sent.task.accepted ?? sent.task.now(sendView(request));
         const first = taskResponse(call, begin.task, begin.generation);
