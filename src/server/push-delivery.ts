@@ -37,7 +37,7 @@ export class PushDelivery {
     this.#settings = settings;
     this.#options = options;
     this.#parts = parts;
-    this.operations = createPushOperations(() => this.#dispatcher, settings);
+    this.operations = createPushOperations(() => this.#dispatcher, { ...settings, agentName: parts.agentName });
     this.control = createPushControl(this.operations, () => this.#dispatcher, settings);
   }
 

@@ -255,7 +255,13 @@ describe.each(Object.entries(stores))("an operator of deliveries, on %s", (_, st
     expect(await codeOf(world.operator.redriveDeliveries(mixed))).toBe(Code.InvalidArgument);
     expect(await redrive({ tenant: "", owner: "", target: `http://127.0.0.1:${port}/any/path` })).toBe(2n);
     for (const taskId of rest) await world.has(taskId, DeliveryState.IDLE);
-    expect(world.records.filter(({ event }) => event === "push.redriven").map(({ count }) => count)).toEqual([1, 2]);
+    const redriven = world.records.filter(({ event }) => event === "push.redriven");
+    // One record for each task, in no particular order where several are redriven by one call.
+    expect(redriven.map(({ taskId }) => taskId).toSorted()).toEqual(ids.toSorted());
+    expect(redriven[0]?.taskId).toBe(one);
+    for (const record of redriven) {
+      expect(record).toMatchObject({ count: 1, agent: "operated", requestId: expect.stringMatching(/./) });
+    }
   });
 
   it("pages through the filtered list", async () => {

@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type AuditRecord, AuditRecorder } from "../../src/audit/audit.js";
+import { redriveBounds } from "../../src/push/operations.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
-import { Receiver, refuse } from "./receiver.js";
-import { Log, Rig, type RigOptions } from "./rig.js";
+import { setConstants } from "../support/constants.js";
+import { accept, Receiver, refuse } from "./receiver.js";
+import { Log, Rig, type RigOptions, status } from "./rig.js";
 
 /** What the audit log has of notifications that do not arrive. */
 
@@ -38,7 +41,29 @@ describe("the audit log of a dispatcher", () => {
       .poll(() => of("push.dead-lettered"), patience)
       .toMatchObject([{ outcome: "failure", target: `${log.head.taskId}//gone` }]);
     await one.control.redrive();
-    expect(of("push.redriven")).toMatchObject([{ outcome: "success", count: 1 }]);
+    const { taskId, owner } = log.head;
+    expect(of("push.redriven")).toMatchObject([{ outcome: "success", count: 1, taskId, owner }]);
+  });
+
+  it.each(["by their keys", "all"])("has the tasks that are tried again, up to a bound: %s", async (which) => {
+    setConstants(redriveBounds, { named: 3, parallel: 1 });
+    receiver.answer = refuse(410);
+    const one = await rig();
+    const hooks = [receiver.url("/a"), receiver.url("/b")];
+    const logs = [await Log.create(store, hooks), await Log.create(store, hooks), await Log.create(store, hooks)];
+    for (const log of logs) await log.append([status(TaskState.WORKING)]);
+    one.news();
+    await expect.poll(() => one.control.deadLetters(), patience).toHaveLength(6);
+    const ids = logs.map(({ head }) => head.taskId).toSorted();
+    const keys = (await one.control.deadLetters()).map(({ taskId, configId }) => ({ taskId, configId }));
+    receiver.answer = accept;
+    const alive = { taskId: ids[0] ?? "", configId: "none" };
+    expect(await one.control.redrive(which === "all" ? undefined : [...keys, alive])).toBe(6);
+    expect(of("push.redriven").map(({ taskId, count }) => [taskId, count])).toEqual([
+      [ids[0], 2],
+      [ids[1], 1],
+      [undefined, 3],
+    ]);
   });
 
   it("has receivers that fail again and again, by protocol, host and port", async () => {

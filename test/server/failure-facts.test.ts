@@ -217,19 +217,19 @@ const cases: Record<string, Case> = {
     line: "a task cannot be read",
     fault: damage,
     call: ofOperator((caller, { taskId }) => caller.call(AdminService.method.getTask, { taskId }, asOperator)),
-    facts: ({ taskId }) => ({ ...ofRequest, taskId }),
+    facts: ofTask,
   },
   "an operator's search of a damaged task": {
     line: "a task cannot be read",
     fault: damage,
     call: ofOperator((caller) => caller.call(AdminService.method.listTasks, { text: "x" }, asOperator)),
-    facts: ({ taskId }) => ({ ...ofRequest, taskId }),
+    facts: ofTask,
   },
   "an operator's call that fails": {
     line: "A call failed.",
     fault: ({ store }) => void vi.spyOn(store, "read").mockImplementation(failing),
     call: ofOperator((caller, { taskId }) => caller.call(AdminService.method.exportTask, { taskId }, asOperator)),
-    facts: ({ taskId }) => ({ ...ofRequest, taskId }),
+    facts: ofTask,
   },
 };
 
@@ -249,9 +249,11 @@ describe("a line of the log", () => {
     const world = await open();
     vi.spyOn(world.store, "redriveDeliveries").mockResolvedValue(1);
     onTestFinished(() => void vi.restoreAllMocks());
-    await ofOperator((caller) => caller.call(AdminService.method.redriveDeliveries, {}, asOperator))(world);
-    const found = world.records.find(({ event }) => event === "push.redriven");
-    expect(found).toMatchObject({ ...ofRequest, count: 1 });
+    const keys = [{ taskId: world.taskId, configId: "c-1" }];
+    await ofOperator((caller) => caller.call(AdminService.method.redriveDeliveries, { keys }, asOperator))(world);
+    const found = world.records.filter(({ event }) => /admin.write|push.redriven/.test(event));
+    expect(found.map(({ event }) => event)).toEqual(["admin.write", "push.redriven"]);
+    for (const record of found) expect(record).toMatchObject({ ...ofTask(world), count: 1 });
   });
 
   it("names its call: one on a server of grpc-js that can neither be answered nor ended", async () => {

@@ -18,7 +18,7 @@ import { A2AError, invalid } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { parseUrl } from "../../core/net.js";
 import type { Attempt as MadeAttempt } from "../../push/attempt-history.js";
-import { createPushOperations } from "../../push/operations.js";
+import { createPushOperations, type PushOperations } from "../../push/operations.js";
 import type {
   DeliveryPage,
   DeliveryStateName,
@@ -29,6 +29,7 @@ import type {
 } from "../../store/task-store.js";
 import { timestampOf } from "../../task/entry.js";
 import { webhookOrigin } from "../../wire/webhook.js";
+import { agentName } from "../call-facts.js";
 import type { AdminMethods } from "../methods.js";
 import { pageOf } from "../page.js";
 import type { AdminParts } from "../parts.js";
@@ -48,8 +49,8 @@ type Names =
   | "deletePushConfig";
 
 export function deliveryOperations(parts: AdminParts): Pick<AdminMethods, Names> {
-  const { store, audit, pushOperations } = parts;
-  const push = pushOperations ?? createPushOperations(() => undefined, { store, audit });
+  const { store, pushOperations } = parts;
+  const push = pushOperations ?? withoutDispatcher(parts);
   const { holder } = parts.engine.pushes;
   const toAttempt = (attempt: MadeAttempt): Attempt => attemptMessage({ ...attempt, holder });
   const send = async (event: Parameters<typeof push.send>[0]): Promise<Attempt> => {
@@ -106,6 +107,11 @@ export function deliveryOperations(parts: AdminParts): Pick<AdminMethods, Names>
       return create(DeletePushConfigResponseSchema);
     },
   };
+}
+
+/** The operations of a server that sends no notifications. */
+function withoutDispatcher({ store, audit, agents }: AdminParts): PushOperations {
+  return createPushOperations(() => undefined, { store, audit, agentName: (tenant) => agentName(agents, tenant) });
 }
 
 /** Fills a page, of which the store examines a limited number of configurations at a time. */
