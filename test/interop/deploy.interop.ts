@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -17,6 +16,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { main } from "../cli/cli.js";
 import { root } from "../e2e/support/build.js";
+import { type Child, Children } from "./support/children.js";
 import { freePorts, program } from "./support/site.js";
 import { run, succeed } from "./support/tool.js";
 
@@ -33,7 +33,7 @@ const clusters = [
 ];
 
 let folder: string;
-const children: ChildProcess[] = [];
+const children = new Children();
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "parley-deploy-"));
@@ -42,68 +42,13 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const child of children) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    child.kill("SIGKILL");
-    await once(child, "exit");
-  }
+  await children.end();
   rmSync(folder, { recursive: true, force: true });
 });
 
 /** Starts a program that ends with the tests. @returns what it prints, as it grows */
-function start(
-  command: string,
-  args: readonly string[],
-  env: NodeJS.ProcessEnv = {},
-): { child: ChildProcess; said(): string } {
-  const child = spawn(command, args, {
-    cwd: folder,
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  children.push(child);
-  let said = "";
-  for (const output of [child.stdout, child.stderr]) {
-    output.setEncoding("utf8").on("data", (piece: string) => {
-      said += piece;
-    });
-  }
-  return { child, said: () => said };
-}
-
-/** Variables of the unit, and of the first container of the manifest. */
-const environments: Readonly<Record<string, RegExp>> = {
-  "systemd/parley@.service": /^Environment=(PARLEY_\w+)=(.*)$/gm,
-  "kubernetes/parley.yaml": /\{ name: (PARLEY_\w+), value: "?([^"}]*?)"? \}/g,
-};
-
-describe.each(Object.entries(environments))("the environment of %s", (file, pattern) => {
-  it("starts a server that answers its probes", async () => {
-    const { http, grpc } = await freePorts();
-    const place = mkdtempSync(join(folder, "served-"));
-    const tokens = join(place, "admin-tokens");
-    writeFileSync(tokens, `ops write ${"0123456789abcdef".repeat(4)}\n`, { mode: 0o600 });
-    const given = [...text(file).matchAll(pattern)].map(([, name = "", value = ""]) => [name, value] as const);
-    expect(given.length).toBeGreaterThan(5);
-    const own: Record<string, string> = {
-      PARLEY_STORE: join(place, "tasks.db"),
-      PARLEY_ADMIN: `127.0.0.1:${http[1]}`,
-      PARLEY_ADMIN_TOKENS: tokens,
-      PARLEY_ADMIN_BACKUPS: place,
-      PARLEY_HOST: "127.0.0.1",
-      PARLEY_PORT: `${http[0]}`,
-      PARLEY_GRPC_PORT: `${grpc[0]}`,
-    };
-    const { said } = start(process.execPath, [main, "serve", probe], { ...Object.fromEntries(given), ...own });
-    const url = `http://127.0.0.1:${http[0]}`;
-    const statusOf = (path: string) => fetch(url + path).then(({ status }) => status, String);
-    await expect.poll(() => statusOf("/readyz"), { ...patient, message: said() }).toBe(200);
-    const probes = [...text("kubernetes/parley.yaml").matchAll(/httpGet: \{ path: ([^,]+), port: http \}/g)];
-    expect(probes).toHaveLength(3);
-    for (const [, path = ""] of probes) expect(await statusOf(path)).toBe(200);
-    expect((await fetch(`http://127.0.0.1:${http[1]}/metrics`)).status).toBe(401);
-  });
-});
+const start = (command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Child =>
+  children.start(folder, [command, ...args], env);
 
 it("waits in Kubernetes until no proxy sends calls to a pod that ends", () => {
   const [, seconds] = /preStop:\s+exec: \{ command: \[sleep, "(\d+)"\] \}/.exec(text("kubernetes/parley.yaml")) ?? [];
