@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -92,6 +93,9 @@ async function build(): Promise<void> {
     `import { reply } from "parley-a2a";\nexport const agent = { card: ${JSON.stringify(card)}, responds: "message", ${execute} };\n`,
   );
   writeFileSync(join(application, ".env"), "SECRET=1\n");
+  // Of the machine that builds, which may be of another architecture.
+  mkdirSync(join(application, "node_modules/foreign"), { recursive: true });
+  copyFileSync((await succeed("which", ["busybox"])).trim(), join(application, "node_modules/foreign/binary.node"));
   const lock = ["install", "--package-lock-only", "--no-audit", "--no-fund"];
   await persistently(() => succeed("npm", lock, { cwd: application }));
   const flags = ["--isolation", "chroot", "--format", "docker", "--pull=never", "-q", "-t", "agent"];
@@ -104,7 +108,37 @@ async function build(): Promise<void> {
   await persistently(() => buildah("bud", ...flags, ...files, application));
 }
 
+/** Files below a folder that hold machine code, which is of one architecture. */
+function binariesIn(at: string): string[] {
+  return readdirSync(at, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => readFileSync(path).subarray(0, 4).equals(Buffer.from("\x7fELF", "latin1")));
+}
+
+describe("the Containerfile", () => {
+  it("is built for every architecture of its base, which is of none", () => {
+    const lines = readFileSync(join(root, "deploy/Containerfile"), "utf8").replaceAll("\\\n", "").split("\n");
+    const version = lines.find((line) => line.startsWith("ARG NODE="))?.slice("ARG NODE=".length);
+    expect(`docker.io/library/node:${version}`).toBe(BASE);
+    // Neither a platform nor a digest, which may be that of one architecture.
+    for (const line of lines.filter((each) => each.startsWith("FROM"))) {
+      expect(line).toMatch(/^FROM node:\$\{NODE\}( AS packages)?$/);
+    }
+    const instructions = lines.filter((line) => /^(?!#|LABEL)/.test(line)).join("\n");
+    expect(instructions).not.toMatch(/amd64|arm64|aarch64|x86|x64|TARGETARCH|BUILDPLATFORM|--platform/i);
+    expect(instructions).not.toMatch(/\b(ADD|curl|wget)\b/);
+  });
+});
+
 describe("the image of the Containerfile", () => {
+  it("adds no machine code to its base, nor packages of the machine that builds it", async () => {
+    const container = (await buildah("from", "--pull=never", "agent")).trim();
+    const application = join((await buildah("mount", container)).trim(), "app");
+    expect(readdirSync(join(application, "node_modules"))).not.toContain("foreign");
+    expect(binariesIn(application)).toEqual([]);
+  });
+
   it("adds less than 40 MB to its base, and runs as a user without rights", async () => {
     const images = JSON.parse(await buildah("inspect", "--type", "image", "agent")) as { Docker: { config: object } };
     expect(images.Docker.config).toMatchObject({
