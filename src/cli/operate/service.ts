@@ -62,14 +62,15 @@ async function openService(flags: ReachFlags, io: Io): Promise<Service> {
   }
   const { baseUrl, socketPath, token } = target;
   const { createConnectTransport } = await import("@connectrpc/connect-node");
+  const end = new AbortController();
   const transport = createConnectTransport({
     baseUrl,
     httpVersion: "1.1",
-    interceptors: token === undefined ? [] : [bearer(token)],
+    interceptors: [endingWith(end.signal), ...(token === undefined ? [] : [bearer(token)])],
     ...(flags.timeout > 0 && { defaultTimeoutMs: flags.timeout * 1_000 }),
     ...(socketPath !== undefined && { nodeOptions: { socketPath } }),
   });
-  return { client: createClient(AdminService, transport), place: admin, close: async () => {} };
+  return { client: createClient(AdminService, transport), place: admin, close: async () => end.abort() };
 }
 
 interface AdminTarget {
@@ -86,6 +87,13 @@ export function adminTarget(flags: Pick<ReachFlags, "admin" | "adminTokenFile">,
   if (admin === undefined || admin === "") return undefined;
   return { token: tokenOf(flags, io), ...addressOf(admin) };
 }
+
+/** Ends all calls at a signal. Leaving the loop over a stream of Connect does not, and it would keep the process alive. */
+const endingWith =
+  (end: AbortSignal): Interceptor =>
+  (next) =>
+  (request) =>
+    next({ ...request, signal: AbortSignal.any([request.signal, end]) });
 
 const bearer =
   (token: string): Interceptor =>

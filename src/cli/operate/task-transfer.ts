@@ -10,9 +10,9 @@ import { type ReachFlags, withService } from "./service.js";
 /** Prints a task as lines of JSON, or writes them to a new file. */
 export function exportTask(taskId: string, flags: ReachFlags & { readonly out?: string }, io: Io): Promise<void> {
   return withService(flags, io, async (client) => {
-    const pieces = client.exportTask({ taskId });
+    const pieces = () => client.exportTask({ taskId });
     if (flags.out === undefined) {
-      for await (const { lines } of pieces) await print(io, lines);
+      for await (const { lines } of pieces()) await print(io, lines);
     } else {
       await save(pieces, flags.out);
       await print(io, `${flags.out}\n`);
@@ -21,10 +21,10 @@ export function exportTask(taskId: string, flags: ReachFlags & { readonly out?: 
 }
 
 /** Writes a new file. What is left of a failed export is removed. */
-async function save(pieces: AsyncIterable<{ readonly lines: string }>, path: string): Promise<void> {
+async function save(pieces: () => AsyncIterable<{ readonly lines: string }>, path: string): Promise<void> {
   const file = create(path);
   try {
-    for await (const { lines } of pieces) {
+    for await (const { lines } of pieces()) {
       const bytes = Buffer.from(lines);
       for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
     }
