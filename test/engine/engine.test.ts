@@ -173,6 +173,22 @@ describe("an agent of kind `message`", () => {
     await expect(silent.reply("x")).rejects.toMatchObject({ reason: "INVALID_AGENT_RESPONSE" });
   });
 
+  it("is stopped when its reply is not valid", async () => {
+    let isStopped = false;
+    const bench = new Bench({
+      responds: "message",
+      async *execute() {
+        try {
+          yield reply({ parts: [] });
+        } finally {
+          isStopped = true;
+        }
+      },
+    });
+    await expect(bench.reply("x")).rejects.toMatchObject({ reason: "INVALID_AGENT_RESPONSE" });
+    await expect.poll(() => isStopped).toBe(true);
+  });
+
   it("is interrupted when its client goes away: no other client could read the answer", async () => {
     const gone = new AbortController();
     let reason: unknown;

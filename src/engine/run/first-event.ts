@@ -148,7 +148,7 @@ export function directReply(started: PendingTurn, contextId: string, logger: Log
 }
 
 function directAnswer(started: PendingTurn, event: ReplyEvent, contextId: string, logger: Logger): Message {
-  const message = checkedReply(event, contextId, logger);
+  const message = checkedReply(started, event, contextId, logger);
   if (changesOf(started.turn)?.unstored !== undefined) {
     void abandonAgent(started, logger);
     const text = "A direct reply stores no change of the conversation's state, unless the agent `remembers`";
@@ -160,11 +160,24 @@ function directAnswer(started: PendingTurn, event: ReplyEvent, contextId: string
   return message;
 }
 
-/** Returns a direct reply as a message. @throws A2AError INVALID_AGENT_RESPONSE */
-export function checkedReply({ content }: ReplyEvent, contextId: string, logger: Logger): Message {
-  const message = replyMessage(content, contextId, logger);
-  if (message.parts.length > 0) return message;
-  throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
+/**
+ * Returns a direct reply as a message. An agent whose reply is not valid is stopped.
+ * @throws A2AError INVALID_AGENT_RESPONSE
+ */
+export function checkedReply(
+  started: PendingTurn,
+  { content }: ReplyEvent,
+  contextId: string,
+  logger: Logger,
+): Message {
+  try {
+    const message = replyMessage(content, contextId, logger);
+    if (message.parts.length > 0) return message;
+    throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
+  } catch (error) {
+    void abandonAgent(started, logger);
+    throw error;
+  }
 }
 
 /** Replaces a direct reply by the end of a task with the same content. */

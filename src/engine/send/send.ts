@@ -177,7 +177,7 @@ export class Sender {
       // A client that named a task gets one: a direct reply completes it.
       const makesTask = isDirect ? turn.taskId !== turn.message.taskId : !isMessage;
       const remembers = isDirect && command.served.agent.remembers === true;
-      if (remembers) checkedReply(started.first.value, turn.message.contextId, logger);
+      if (remembers) checkedReply(started, started.first.value, turn.message.contextId, logger);
       if (!makesTask && !remembers) {
         const reply = directReply(started, turn.message.contextId, logger);
         return { kind: "message", message: reply instanceof Promise ? await reply : reply };
