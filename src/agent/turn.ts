@@ -95,12 +95,12 @@ export function makeTurn(request: TurnRequest, around: TurnContext): Turn {
   return new AgentTurn(request, around);
 }
 
-/** Ends a turn: its streams and sub-tasks at other agents end with it. */
-export function endCalls(turn: Turn, isPaused = false): void {
+/** Ends a turn, with its streams and sub-tasks elsewhere. @param failure class of the error that ended it */
+export function endCalls(turn: Turn, isPaused = false, failure?: string): void {
   const around = (turn as AgentTurn)[aroundKey];
   around.isOver = true;
   around.calls?.end(isPaused);
-  endSpan(turn, undefined);
+  endSpan(turn, undefined, failure);
 }
 
 /** Begins the span of a turn whose agent is started; undefined if no spans are created. */
@@ -112,9 +112,9 @@ export function beginSpan(turn: Turn, agent: Agent): TracedSpan | undefined {
 }
 
 /** Ends the span of a turn, if it has one that is open. @param state the task's, if there is a task */
-export function endSpan(turn: Turn, state: TaskState | undefined): void {
+export function endSpan(turn: Turn, state: TaskState | undefined, failure?: string): void {
   const { span } = (turn as AgentTurn)[aroundKey];
-  if (span !== undefined) endTurnSpan(span, state);
+  if (span !== undefined) endTurnSpan(span, state, failure);
 }
 
 /** Returns the W3C headers for entries and calls of a turn: those of its span, or else of its message. */

@@ -1,5 +1,5 @@
 import type { ClaimedDelivery } from "../store/task-store.js";
-import { a2a, http, parley, rpc, spanNames } from "../telemetry/names.js";
+import { a2a, http, parley, REQUEST_FAILED, rpc, spanNames } from "../telemetry/names.js";
 import type { TracedSpan } from "../telemetry/tracer.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import type { TraceHeaders } from "../telemetry/w3c.js";
@@ -57,11 +57,9 @@ function passOn({ traceParent, traceState }: TraceHeaders, headers: string[]): v
 }
 
 function endPostSpan(span: TracedSpan, outcome: PostOutcome): PostOutcome {
-  if (outcome.kind === "failed") span.fail("request_failed");
-  else if (outcome.kind !== "accepted") {
-    span.set(http.statusCode, outcome.status);
-    span.fail(String(outcome.status));
-  }
+  span.set(http.statusCode, outcome.status);
+  if (outcome.kind === "failed") span.fail(REQUEST_FAILED);
+  else if (outcome.kind === "refused") span.fail(String(outcome.status));
   span.end();
   return outcome;
 }

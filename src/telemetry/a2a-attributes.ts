@@ -13,7 +13,7 @@ const MAX_TEXT = 256;
 const MAX_REFERENCES = 32;
 
 /** The fields of requests, answers and events that name a task, a context or a message. Never their content. */
-interface NamingMessage extends Message {
+interface NamingMessage extends Partial<Message> {
   readonly id?: unknown;
   readonly taskId?: unknown;
   readonly contextId?: unknown;
@@ -51,7 +51,7 @@ export function noteMethod(span: TracedSpan, method: DescMethod, binding: string
   if (binding === "jsonrpc") span.set(jsonRpc.version, "2.0");
 }
 
-/** Notes the ids of a request. */
+/** Notes the ids of a request, or of a turn's message and tenant. */
 export function noteRequest(span: TracedSpan, request: NamingMessage): void {
   const { message } = request;
   span.set(a2a.tenant, cutText(request.tenant));

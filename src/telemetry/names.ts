@@ -83,6 +83,9 @@ export const parley = {
 /** Prefix of the attributes of metrics that no convention has. The name of the label follows. */
 export const LABEL_PREFIX = "parley.";
 
+/** Value of `error.type` for a request to a webhook that has no complete answer. */
+export const REQUEST_FAILED = "request_failed";
+
 /** Values of `rpc.system.name`, by binding. HTTP+JSON has none in the conventions. */
 export const rpcSystems: Readonly<Record<string, string>> = {
   grpc: "grpc",

@@ -8,8 +8,9 @@ import { type AgentEvent, type Content, completed, type ReplyEvent } from "../..
 import { agentMessage } from "../../agent/message.js";
 import { endCalls, makeTurn, type TurnSource } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
+import { classOf } from "../../agent/turn-span.js";
 import { bounded, isPromiseLike } from "../../core/async.js";
-import { A2AError } from "../../core/error.js";
+import { A2AError, toA2AError } from "../../core/error.js";
 import { CauseLogger, type Logger } from "../../core/log.js";
 import { described } from "../../core/options.js";
 import { type TaskFold, viewTask } from "../../task/fold.js";
@@ -43,10 +44,11 @@ export function firstEvent({ agent, turn, client, source }: TasklessTurn): Promi
   const view = makeTurn(turn, { task: undefined, aborter, source });
   const iterator = startAgent(agent, view);
   const failed = (error: unknown): PendingTurn => {
-    endCalls(view);
+    const refusal = refusalOf(error);
+    endCalls(view, false, refusal === undefined ? classOf(error) : undefined);
     const rejected = (): Promise<never> => Promise.reject(error);
     const iterator = { next: rejected, rest: rejected };
-    return { agent, iterator, aborter, turn: view, first: undefined, refusal: refusalOf(error) };
+    return { agent, iterator, aborter, turn: view, first: undefined, refusal };
   };
   return iterator.next().then((first) => {
     try {
@@ -150,7 +152,7 @@ export function directReply(started: PendingTurn, contextId: string, logger: Log
 function directAnswer(started: PendingTurn, event: ReplyEvent, contextId: string, logger: Logger): Message {
   const message = checkedReply(started, event, contextId, logger);
   if (changesOf(started.turn)?.unstored !== undefined) {
-    void abandonAgent(started, logger);
+    void abandonAgent(started, logger, "INTERNAL");
     const text = "A direct reply stores no change of the conversation's state, unless the agent `remembers`";
     throw new A2AError("INTERNAL", failureText(new TypeError(text), logger));
   }
@@ -175,7 +177,7 @@ export function checkedReply(
     if (message.parts.length > 0) return message;
     throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
   } catch (error) {
-    void abandonAgent(started, logger);
+    void abandonAgent(started, logger, toA2AError(error).reason);
     throw error;
   }
 }
@@ -196,11 +198,18 @@ function replyMessage(content: Content, contextId: string, logger: Logger): Mess
   }
 }
 
-/** Stops an agent that was started for a task which is not created. */
-export async function abandonAgent({ iterator, aborter, turn }: PendingTurn, logger: Logger): Promise<void> {
+/**
+ * Stops an agent that was started for a task which is not created.
+ * @param failure class of the error that the agent has made, if any
+ */
+export async function abandonAgent(
+  { iterator, aborter, turn }: PendingTurn,
+  logger: Logger,
+  failure?: string,
+): Promise<void> {
   aborter.abort("canceled");
   await closeIterator(iterator, logger);
-  endCalls(turn);
+  endCalls(turn, false, failure);
 }
 
 async function replyOf(started: PendingTurn, logger: Logger): Promise<ReplyEvent> {
@@ -213,8 +222,8 @@ async function replyOf(started: PendingTurn, logger: Logger): Promise<ReplyEvent
     throw new A2AError("INTERNAL", failureText(error, logger), { cause: error });
   }
   if (isReplyEvent(result.value)) return result.value;
-  void closeIterator(started.iterator, logger).then(() => endCalls(started.turn));
-  const why = "The agent did not answer with a message.";
-  logger.error({ why, yielded: described(result.value) }, "an agent's answer is not valid");
-  throw new A2AError("INVALID_AGENT_RESPONSE", why);
+  const why = new A2AError("INVALID_AGENT_RESPONSE", "The agent did not answer with a message.");
+  void closeIterator(started.iterator, logger).then(() => endCalls(started.turn, false, why.reason));
+  logger.error({ why: why.message, yielded: described(result.value) }, "an agent's answer is not valid");
+  throw why;
 }

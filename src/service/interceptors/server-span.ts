@@ -110,7 +110,8 @@ class CallSpan implements StreamSteps<Message, Message> {
     const { call } = this.#invocation;
     const span = this.#span;
     if (span.isRecording) {
-      span.set(a2a.version, call.version);
+      // A call that is refused early has only the version that its path or method implies.
+      span.set(a2a.version, call.version === "" ? call.impliedVersion : call.version);
       span.set(a2a.tenant, call.tenant);
       const served = this.#agents.resolve(call.tenant);
       if (served !== undefined) span.setAll(agentAttributes(served.card));
