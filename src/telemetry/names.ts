@@ -1,5 +1,5 @@
-// Names of spans and attributes in OpenTelemetry, and their fixed values. No other file has any. The names of metrics are in
-// metric-table.ts. test/telemetry/names.test.ts checks both.
+// Names of spans, attributes and metrics, and their fixed values. No other file has any, which test/telemetry/names.test.ts
+// checks.
 
 /** The instrumentation scope of all spans and metrics. */
 export const SCOPE = "parley-a2a";
@@ -78,6 +78,45 @@ export const parley = {
   generation: "parley.push.generation",
   /** Number of failed attempts before this one. */
   pushAttempts: "parley.push.failed_attempts",
+} as const;
+
+/** Names of metrics in Prometheus and in OpenTelemetry, there of a stable convention if one exists. */
+export const metricNames = {
+  buildInfo: { name: "parley_build_info", otel: "parley.build.info" },
+  ready: { name: "parley_ready", otel: "parley.ready" },
+  calls: { name: "parley_calls_total", otel: "parley.calls" },
+  callDuration: { name: "parley_call_duration_seconds", otel: "rpc.server.call.duration" },
+  callsOpen: { name: "parley_calls_open", otel: "parley.calls.open" },
+  requestsRefused: { name: "parley_requests_refused_total", otel: "parley.requests.refused" },
+  limitRefusals: { name: "parley_limit_refusals_total", otel: "parley.limit.refusals" },
+  auditEvents: { name: "parley_audit_events_total", otel: "parley.audit.events" },
+  executionsRunning: { name: "parley_executions_running", otel: "parley.executions.running" },
+  executionsWaiting: { name: "parley_executions_waiting", otel: "parley.executions.waiting" },
+  executions: { name: "parley_executions_total", otel: "parley.executions" },
+  executionDuration: { name: "parley_execution_duration_seconds", otel: "parley.execution.duration" },
+  firstEvent: { name: "parley_first_event_seconds", otel: "parley.first_event" },
+  readerLag: { name: "parley_reader_lag_entries", otel: "parley.reader.lag" },
+  appendDuration: { name: "parley_append_duration_seconds", otel: "parley.append.duration" },
+  entries: { name: "parley_entries_total", otel: "parley.entries" },
+  commitDuration: { name: "parley_store_commit_duration_seconds", otel: "parley.store.commit.duration" },
+  storeWrites: { name: "parley_store_writes_total", otel: "parley.store.writes" },
+  storeBytes: { name: "parley_store_bytes", otel: "parley.store.size" },
+  storeHealthy: { name: "parley_store_healthy", otel: "parley.store.healthy" },
+  leases: { name: "parley_leases", otel: "parley.leases" },
+  tasksOpen: { name: "parley_tasks_open", otel: "parley.tasks.open" },
+  tasksInterrupted: { name: "parley_tasks_interrupted", otel: "parley.tasks.interrupted" },
+  deliveryDuration: { name: "parley_delivery_duration_seconds", otel: "parley.delivery.duration" },
+  deadLetters: { name: "parley_dead_letters_total", otel: "parley.dead_letters" },
+  deliveriesWorking: { name: "parley_deliveries_working", otel: "parley.deliveries.working" },
+  deliveriesWaiting: { name: "parley_deliveries_waiting", otel: "parley.deliveries.waiting" },
+  deliveriesDue: { name: "parley_deliveries_due", otel: "parley.deliveries.due" },
+  deliveriesDead: { name: "parley_deliveries_dead", otel: "parley.deliveries.dead" },
+  failingHosts: { name: "parley_delivery_failing_hosts", otel: "parley.delivery.failing_hosts" },
+  eventLoopDelay: { name: "parley_event_loop_delay_seconds", otel: "parley.event_loop.delay" },
+  cpuSeconds: { name: "process_cpu_seconds_total", otel: "process.cpu.time" },
+  memoryBytes: { name: "process_resident_memory_bytes", otel: "process.memory.usage" },
+  heapBytes: { name: "nodejs_heap_size_used_bytes", otel: "v8js.memory.heap.used" },
+  startTime: { name: "process_start_time_seconds", otel: "process.start_time" },
 } as const;
 
 /** Prefix of the attributes of metrics that no convention has. The name of the label follows. */
