@@ -15,6 +15,7 @@ import type { Scenario, Section } from "./harness/scenario.js";
 import { build, SCRATCH, withBench } from "./harness/workbench.js";
 import { type Options, readOptions, USAGE } from "./options.js";
 import { attacked } from "./scenarios/attacks.js";
+import { cells } from "./scenarios/cells.js";
 import { clients } from "./scenarios/client.js";
 import { conversation } from "./scenarios/conversation.js";
 import { crossCheck } from "./scenarios/cross-check.js";
@@ -80,6 +81,7 @@ const SCENARIOS: readonly Scenario[] = [
   delegation,
   steps,
   telemetry,
+  cells,
   workers,
   postgresAppends,
   postgresTasks,

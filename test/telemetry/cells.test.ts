@@ -1,5 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { Counter, Histogram, LabelSets } from "../../src/telemetry/cells.js";
+import { Metrics } from "../../src/telemetry/metrics.js";
 
 describe("LabelSets", () => {
   const sets = new LabelSets({ a: ["x", "y", "other"], b: ["1", "2"], c: ["p", "q", "r", "other"] });
@@ -64,5 +66,22 @@ describe("Histogram", () => {
 
   it("reports itself before its first value if it has no labels", () => {
     expect(new Histogram([1]).read()).toEqual([{ labels: [], value: { counts: [0, 0], sum: 0, count: 0 } }]);
+  });
+});
+
+describe("Metrics", () => {
+  it("looks up each label of a call once, and twice the method, whose calls are counted while they are open", () => {
+    const metrics = new Metrics({ methods: A2AService.methods, versions: ["1.0", "0.3"] });
+    const call = { binding: "rest", method: "GetTask", version: "0.3" };
+    const lookups = vi.spyOn(Map.prototype, "get");
+    metrics.callBegan(call.method);
+    metrics.callEnded(call, "TASK_NOT_FOUND", 0.5);
+    const count = lookups.mock.calls.length;
+    lookups.mockRestore();
+    expect(count).toBe(6);
+    const labels = ["rest", "GetTask", "0.3", "TASK_NOT_FOUND"];
+    expect(metrics.calls.read()).toEqual([{ labels, value: 1 }]);
+    expect(metrics.callDuration.read()).toMatchObject([{ labels, value: { sum: 0.5, count: 1 } }]);
+    expect(metrics.openCalls()).toBe(0);
   });
 });
