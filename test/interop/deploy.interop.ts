@@ -38,7 +38,6 @@ const children = new Children();
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "parley-deploy-"));
   await program("systemd-analyze", "systemd", "--version");
-  await program("promtool", "prometheus", "--version");
 });
 
 afterAll(async () => {
@@ -127,37 +126,6 @@ while True: print(s.recv(4096).decode().strip(), flush=True)`;
     server.child.kill("SIGTERM");
     await expect.poll(told.said, patient).toContain("STOPPING=1");
     expect(await exited).toEqual([0, null]);
-  });
-});
-
-describe("Prometheus and Grafana", () => {
-  it("accepts the rules and the configuration", async () => {
-    await succeed("promtool", ["check", "rules", join(deploy, "prometheus/alerts.yml")]);
-    await succeed("promtool", ["check", "config", "--syntax-only", join(deploy, "prometheus/prometheus.yml")]);
-  });
-
-  it("fires each alert for its cause, and none beside it", async () => {
-    const cases = join(root, "test/interop/deploy-files/alerts.yml");
-    await succeed("promtool", ["test", "rules", cases]);
-    const named = (file: string, key: string): Set<string | undefined> =>
-      new Set([...file.matchAll(new RegExp(`- ${key}: (\\w+)`, "g"))].map(([, name]) => name));
-    expect(named(readFileSync(cases, "utf8"), "alertname")).toEqual(named(text("prometheus/alerts.yml"), "alert"));
-  });
-
-  it("parses every expression of the dashboard", async () => {
-    const { panels } = JSON.parse(text("grafana/parley.json")) as { panels: { targets: { expr: string }[] }[] };
-    const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll("$instance", ".*")));
-    const rules = expressions.map((expr, at) => `      - record: panel:${at}\n        expr: ${JSON.stringify(expr)}`);
-    const input = `groups:\n  - name: dashboard\n    rules:\n${rules.join("\n")}\n`;
-    expect(expressions.length).toBeGreaterThan(10);
-    writeFileSync(join(folder, "dashboard.yml"), input);
-    await succeed("promtool", ["check", "rules", join(folder, "dashboard.yml")]);
-  });
-
-  it("links each alert to what to do", () => {
-    const page = readFileSync(join(root, "docs/operations.md"), "utf8");
-    const alerts = [...text("prometheus/alerts.yml").matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name);
-    expect(alerts.filter((name) => !page.includes(`| ${name} `))).toEqual([]);
   });
 });
 
