@@ -3,6 +3,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
 import { main } from "../cli/cli.js";
 import { root } from "../e2e/support/build.js";
 import { type Child, Children } from "./support/children.js";
@@ -171,8 +172,36 @@ describe.each(Object.entries(environments))("the environment of deploy/%s", (_, 
 it("logs JSON in containers, and runs Node.js in production everywhere", () => {
   expect(image()).toMatchObject({ NODE_ENV: "production", PARLEY_LOG_FORMAT: "json" });
   expect(unit).toMatch(/^Environment=NODE_ENV=production$/m);
-  for (const file of ["kubernetes/parley.yaml", "kubernetes/replicas.yaml"])
-    expect(text(file)).toContain('{ name: PARLEY_TRUST_PROXY, value: "uniquelocal" }');
+  expect(text("kubernetes/parley.yaml")).toContain('{ name: PARLEY_TRUST_PROXY, value: "uniquelocal" }');
+});
+
+/** Variables of servers on PostgreSQL, which test/interop/replicas.interop.ts runs without these files. */
+const replicated = {
+  PARLEY_SIGNALS: expect.stringMatching(/^nats:/),
+  PARLEY_STORE: expect.stringMatching(/^postgres:/),
+  PARLEY_TRUST_PROXY: "uniquelocal",
+  PARLEY_PUBLIC_URL: expect.any(String),
+  PARLEY_GRPC_PUBLIC_URL: expect.any(String),
+};
+
+it("names the store, signals and addresses of replicas, and where the password of the database is", () => {
+  const { services } = parse(text("compose/replicas.yaml"), { merge: true }) as {
+    services: Record<string, { environment: object }>;
+  };
+  for (const at of [1, 2, 3]) {
+    expect(services[`agent-${at}`]?.environment).toEqual({ ...replicated, PGPASSFILE: "/run/secrets/pgpass" });
+  }
+  const [{ spec }] = parseAllDocuments(text("kubernetes/replicas.yaml")).map((one) => one.toJS()) as [
+    { spec: { template: { spec: { containers: { env: { name: string; value?: string; valueFrom?: object }[] }[] } } } },
+  ];
+  const env = spec.template.spec.containers[0]?.env ?? [];
+  expect(Object.fromEntries(env.map(({ name, value, valueFrom }) => [name, value ?? valueFrom]))).toEqual({
+    ...replicated,
+    PARLEY_ADMIN: "0.0.0.0:8081",
+    PARLEY_ADMIN_TOKENS: "/etc/parley/admin-tokens",
+    PARLEY_METRICS: "true",
+    PGPASSWORD: { secretKeyRef: { name: "parley-postgres", key: "password" } },
+  });
 });
 
 /** What systemd-analyze rates and the unit does not set, because the server needs it. */
