@@ -4,7 +4,7 @@ import { withInterfaces } from "../card/interfaces.js";
 import { membersOfCard } from "../card/signing/canonical.js";
 import type { CardSigner } from "../card/signing/kept-signatures.js";
 import { type Conditions, cardText, createDocuments, type DocumentAnswer } from "../card/well-known.js";
-import type { Logger } from "../core/log.js";
+import { type Logger, requestFacts } from "../core/log.js";
 import type { StaticRoute } from "../http/dispatch.js";
 import { addressHeaders, type RequestOrigin } from "../http/forwarded.js";
 import type { HttpRequest } from "../http/request.js";
@@ -49,7 +49,7 @@ export function createCardRoute(
     }
     const answer = documents.later(key, () => cardDocument(shape, shown), conditions);
     const absent = (given: DocumentAnswer): HttpResponse => (given.status === 404 ? why(given, name) : given);
-    return orServerError(answer instanceof Promise ? answer.then(absent) : answer, logger, fault);
+    return orServerError(answer instanceof Promise ? answer.then(absent) : answer, request, { logger, fault });
   };
   // Runs for every request, so it must be cheap.
   return (request) => {
@@ -109,7 +109,8 @@ export function createKeysRoute({ cardMaxAgeSeconds, logger }: Settings, publicK
   const make = async (): Promise<string> => JSON.stringify(await publicKeys.all());
   return (request) => {
     if (request.target.path !== JWKS_PATH) return undefined;
-    return orServerError(documents.later("", make, conditionsOf(request)), logger, "public keys cannot be shown");
+    const fault = "public keys cannot be shown";
+    return orServerError(documents.later("", make, conditionsOf(request)), request, { logger, fault });
   };
 }
 
@@ -119,12 +120,12 @@ export function createKeysRoute({ cardMaxAgeSeconds, logger }: Settings, publicK
  */
 function orServerError(
   answer: HttpResponse | Promise<HttpResponse>,
-  logger: Logger,
-  fault: string,
+  request: HttpRequest,
+  { logger, fault }: { readonly logger: Logger; readonly fault: string },
 ): HttpResponse | Promise<HttpResponse> {
   if (!(answer instanceof Promise)) return answer;
   return answer.catch((error: unknown) => {
-    logger.error({ err: error }, fault);
+    logger.error({ err: error, ...requestFacts(request) }, fault);
     return { status: 500 };
   });
 }

@@ -267,9 +267,10 @@ describe("createA2A() with cardSigning", () => {
       cardSigning: { keys: [{ key: { ...key.jwk, d: "SECRET" } }] },
     });
     closing.push(() => a2a.close({ graceMs: 0 }).catch(() => {}));
-    expect((await a2a.fetch(new Request(`https://any.example${CARD}`))).status).toBe(500);
+    const headers = { "x-request-id": "r-card" };
+    expect((await a2a.fetch(new Request(`https://any.example${CARD}`, { headers }))).status).toBe(500);
     expect((await a2a.fetch(new Request(`https://any.example${CARD}`, { method: "POST" }))).status).toBe(405);
-    expect(text()).toContain("cards cannot be signed");
+    expect(text()).toMatch(/cards cannot be signed\n.*"requestId":"r-card"/);
     expect(text()).not.toContain("SECRET");
     await expect(a2a.start()).rejects.toMatchObject({ name: "ConfigurationError" });
   });

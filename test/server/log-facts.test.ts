@@ -277,6 +277,25 @@ it("names request, trace, task and agent of a sub-task that a recovery cannot ca
   await expect.poll(() => factsOf(lines, line), { timeout: 10_000 }).toMatchObject(facts);
 });
 
+it("names request, trace, task and agent of an agent that is stopped, because its task is not created", async () => {
+  const agent = waiting({
+    responds: "either",
+    async *execute({ signal }) {
+      try {
+        yield working();
+        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      } finally {
+        if (signal.aborted) throw new Error("a fault at the end");
+      }
+    },
+  });
+  const [server, lines] = await serve({ agent, limits: { maxOpenTasksPerOwner: 1 } });
+  await send(server, { returnImmediately: true });
+  await expect(send(server, { returnImmediately: true }, {}, "r-2")).rejects.toThrow();
+  const facts = { requestId: "r-2", traceId, taskId: expect.any(String), agent: "Waiting" };
+  await expect.poll(() => factsOf(lines, "an agent threw after its last event")).toMatchObject(facts);
+});
+
 it("names request, trace, task and agent of an execution that ends in the queue", async () => {
   const [server, lines] = await serve({ agent: waiting(), limits: { maxExecutions: 1 }, accessLog: true });
   await send(server, { returnImmediately: true });

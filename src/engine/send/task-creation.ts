@@ -1,7 +1,7 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { limitReached } from "../../core/error.js";
-import type { Logger } from "../../core/log.js";
+import { CauseLogger, type Logger } from "../../core/log.js";
 import type { Scope } from "../../core/task-names.js";
 import type { TaskStore } from "../../store/task-store.js";
 import type { Draft } from "../../task/entry.js";
@@ -48,7 +48,7 @@ export class TaskCreation {
    * @param started the turn, if its agent already runs
    */
   async create(command: SendCommand, turn: TurnRequest, started?: PendingTurn): Promise<TaskHandle> {
-    const { tasks, logger, now, shutdown, executions } = this.#source;
+    const { tasks, now, shutdown, executions } = this.#source;
     const { slots } = executions;
     const owner = slots.of(command.tenant, command.caller.owner);
     const time = now();
@@ -66,7 +66,7 @@ export class TaskCreation {
     } catch (error) {
       if (isCounted) owner.creating--;
       slots.detach(slot);
-      if (started !== undefined) void abandonAgent(started, logger);
+      if (started !== undefined) this.#abandon(started, command, turn);
       throw toCallerError(error);
     }
     try {
@@ -81,7 +81,7 @@ export class TaskCreation {
     command: SendCommand,
     { turn, draft, time, started }: NewTask,
   ): Promise<TaskHandle> {
-    const { tasks, executions, leases, logger, acceptance } = this.#source;
+    const { tasks, executions, leases, acceptance } = this.#source;
     const head = {
       taskId: turn.taskId,
       tenant: command.tenant,
@@ -113,7 +113,7 @@ export class TaskCreation {
       return task;
     } catch (error) {
       execution.abandon("canceled");
-      if (!runs && started !== undefined) void abandonAgent(started, logger);
+      if (!runs && started !== undefined) this.#abandon(started, command, turn);
       if (started === undefined && isOutage(error)) {
         leases.noteInterrupted(log.taskId, { after: 0, isOutage: true });
       }
@@ -121,6 +121,10 @@ export class TaskCreation {
       if (error instanceof TaskExists) throw error;
       return acceptance.repeated(command, error);
     }
+  }
+
+  #abandon(started: PendingTurn, { served }: SendCommand, turn: TurnRequest): void {
+    void abandonAgent(started, new CauseLogger(this.#source.logger, turn, served.agent.card.name));
   }
 }
 
