@@ -32,6 +32,8 @@ export interface AgentDirectory {
   resolve(tenant: string): AgentRegistration | undefined;
   /** True if requests may name any tenant. */
   readonly anyTenant: boolean;
+  /** The tenants that requests may name, with the empty one; empty if they may name any. */
+  readonly tenants: readonly string[];
   /** All agents. The well-known path shows the card of the first. */
   readonly all: readonly AgentRegistration[];
 }
@@ -76,7 +78,8 @@ export function registerAgents(input: AgentsGiven, wired: ServerWired): AgentDir
   });
   if (faults.length > 0) throw new ConfigurationError("Invalid agents", faults);
   const anyTenant = input.agents === undefined && input.tenants === undefined;
-  return { all, anyTenant, resolve: resolver(input, all) };
+  const tenants = anyTenant ? [] : ["", ...(input.tenants ?? Object.keys(input.agents ?? {}))];
+  return { all, anyTenant, tenants, resolve: resolver(input, all) };
 }
 
 function shapeFaults({ agent, agents, tenants }: AgentsGiven): string[] {

@@ -1,5 +1,5 @@
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { completed } from "../../src/agent/event.js";
 import { apiKeyScheme } from "../../src/auth/index.js";
@@ -34,6 +34,31 @@ interface Made {
   readonly tenant: string;
   readonly owner: string;
 }
+
+describe("the filter of ListTasks by agent, on a server of one agent", () => {
+  it.each([
+    ["any tenant", {}],
+    ["listed tenants", { tenants: ["one", "two"] }],
+  ])("has the tasks of its tenants: %s", async (_which, tenants) => {
+    const store = stores.memory();
+    const options = { agent: agent("Only"), ...tenants, store, port: 0, grpcPort: false as const };
+    const server = await createServer({ ...options, admin: { listen: "127.0.0.1:0", tokens: operators } });
+    onTestFinished(() => server.close({ graceMs: 0 }));
+    const admin = clients.connect(server.adminUrl?.replace("http://", "") ?? "");
+    for (const path of ["", "/one", "/two"]) {
+      const body = JSON.stringify({
+        message: { messageId: `m${path}`, role: "ROLE_USER", parts: [{ text: "remember" }] },
+      });
+      const headers = { "content-type": "application/json", "a2a-version": "1.0" };
+      await fetch(`${server.url}${path}/message:send`, { method: "POST", headers, body });
+    }
+    const named = async (filter: object): Promise<string[]> =>
+      (await admin.listTasks(filter)).tasks.map(({ tenant }) => tenant).toSorted();
+    expect(await named({ agent: "Only" })).toEqual(["", "one", "two"]);
+    expect(await named({ agent: "Only", tenant: "one" })).toEqual(["one"]);
+    expect(await named({ agent: "Other" })).toEqual([]);
+  });
+});
 
 describe.each(Object.entries(stores))("owners of several tenants in %s", (_, open) => {
   let store: TaskStore;

@@ -41,7 +41,7 @@ type Operations = ReturnType<typeof transferOperations>;
 const context = {} as Parameters<Operations["importTask"]>[1];
 
 function operationsOn(store: TaskStore, limits: Partial<typeof defaultLimits> = {}): Operations {
-  const agents = { resolve: () => undefined, anyTenant: true, all: [] };
+  const agents = { resolve: () => undefined, anyTenant: true, tenants: [], all: [] };
   const all = { ...defaultLimits, ...limits };
   return transferOperations({ store, agents, limits: all } as unknown as AdminParts, new OutgoingBudget(all));
 }

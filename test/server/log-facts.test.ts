@@ -278,6 +278,9 @@ it("names request, trace, task and agent of a sub-task that a recovery cannot ca
 });
 
 it("names request, trace, task and agent of an agent that is stopped, because its task is not created", async () => {
+  const failAtEnd = (): never => {
+    throw new Error("a fault at the end");
+  };
   const agent = waiting({
     responds: "either",
     async *execute({ signal }) {
@@ -285,7 +288,7 @@ it("names request, trace, task and agent of an agent that is stopped, because it
         yield working();
         await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       } finally {
-        if (signal.aborted) throw new Error("a fault at the end");
+        failAtEnd();
       }
     },
   });

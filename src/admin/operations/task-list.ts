@@ -12,6 +12,7 @@ import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { HeadKey, HeadsRequest, TaskHead } from "../../store/task-store.js";
 import { millisOf } from "../../task/entry.js";
 import { jsonOf } from "../../wire/json-value.js";
+import { agentName } from "../call-facts.js";
 import { pageOf } from "../page.js";
 import type { AdminParts } from "../parts.js";
 import { isLoggedDamage, type TaskOfCall } from "./damaged.js";
@@ -69,9 +70,9 @@ function filtersOf(parts: AdminParts, request: ListTasksRequest): Omit<HeadsRequ
 /** The tenants of a filter by tenant and agent; undefined for all. */
 function tenantsOf({ agents }: AdminParts, { tenant, agent }: ListTasksRequest): readonly string[] | undefined {
   if (agent === "") return tenant === undefined ? undefined : [tenant];
-  if (tenant !== undefined) return agents.resolve(tenant)?.card.name === agent ? [tenant] : [];
-  const named = agents.all.filter(({ card }) => card.name === agent);
-  return agents.anyTenant && named.length > 0 ? undefined : named.map((each) => each.tenant);
+  const isOf = (name: string): boolean => agentName(agents, name) === agent;
+  if (tenant !== undefined) return isOf(tenant) ? [tenant] : [];
+  return agents.anyTenant && isOf("") ? undefined : agents.tenants.filter(isOf);
 }
 
 /** Filters tasks one by one, as far as one page may go. */
