@@ -1,8 +1,10 @@
-import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AuditRecord } from "../../gen/parley/admin/v1/admin_pb.js";
+import { auditBounds } from "../../src/audit/audit.js";
 import { RecentAudit } from "../../src/audit/recent.js";
+import { setConstants } from "../support/constants.js";
 import { bindings } from "./callers.js";
 import { clients, type Operator } from "./task-world.js";
 import { openWorld, tokens, type World } from "./world.js";
@@ -49,6 +51,33 @@ describe("listAuditRecords()", () => {
     const first = await admin.listAuditRecords({ pageSize: 1 });
     const second = await admin.listAuditRecords({ pageSize: 1, pageToken: first.nextPageToken });
     expect([...first.records, ...second.records].map(told)).toEqual(records.slice(0, 2).map(told));
+  });
+
+  it("has every fact of the audit log, also of records that join several", async () => {
+    setConstants(auditBounds, { windowMs: 300 });
+    const own = await openWorld();
+    try {
+      const reader = clients.connect(own.address);
+      const wrong = { "a2a-version": "1.0", "x-key": "wrong" };
+      const first = fetch(`${own.server.url}/tasks`, { headers: wrong });
+      await Promise.all([
+        first,
+        ...Array.from({ length: 14 }, () => fetch(`${own.server.url}/tasks`, { headers: wrong })),
+      ]);
+      await reader.redriveDeliveries({ keys: [{ taskId: "t-1", configId: "c-1" }] });
+      await expect.poll(() => own.records.filter(({ until }) => until !== undefined)).toHaveLength(1);
+      const { records } = await reader.listAuditRecords({});
+      const time = (at: Timestamp | undefined): string | undefined => at && new Date(timestampMs(at)).toISOString();
+      const shown = records.map(({ $typeName: _, at, until, count, ...facts }) => ({
+        ...Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== "")),
+        ...{ at: time(at), until: time(until), count: count === 0n ? undefined : Number(count) },
+      }));
+      const sorted = (all: readonly object[]): string[] =>
+        all.map((each) => JSON.stringify(each, Object.keys(each).toSorted())).toSorted();
+      expect(sorted(shown)).toEqual(sorted(own.records));
+    } finally {
+      await own.server.close({ graceMs: 0 });
+    }
   });
 
   it("has no secret, and refuses names that no record has", async () => {

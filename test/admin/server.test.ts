@@ -113,6 +113,35 @@ describe("the server's state", () => {
     await expect.poll(async () => (await server()).streams ?? "0").toBe("0");
   });
 
+  it("counts calls, commits, deliveries and memory, and names the process and its store", async () => {
+    const held: (() => void)[] = [];
+    const receiver = await Receiver.start((_hit, response) => void held.push(() => response.writeHead(204).end()));
+    onTestFinished(() => receiver.stop());
+    const store = sqliteStore({ path: temporaryFile(), shared: true });
+    const push = { allowHttp: true, allow: ["127.0.0.1"], ports: [receiver.port] };
+    world = await openWorld({}, { store, push, retentionMs: 86_400_000 });
+    const server = async (): Promise<Record<string, unknown>> => (await ask("/v1/server")).json;
+    // JSON omits zeros.
+    for (const name of ["calls", "endedCalls", "deliveries"]) expect(await server()).not.toHaveProperty(name);
+    await send("wait server-numbers", { id: "hook", url: receiver.url("/held") });
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    await fetch(`${world.server.url}/message:stream`, { ...requestOf("wait server-calls"), signal: stop.signal });
+    await expect.poll(() => held.length).toBeGreaterThan(0);
+    const shown = await server();
+    const { tasks } = (await ask("/v1/tasks")).json as { tasks: { lease: { holder: string } }[] };
+    expect(shown).toMatchObject({
+      ...{ calls: "1", endedCalls: "1", deliveries: "1", shared: true, retentionMs: "86400000" },
+      agents: [{ name: "operated", version: "1.2.3" }],
+      holder: tasks[0]?.lease.holder,
+      commits: expect.stringMatching(/^[1-9]/),
+      commitSeconds: expect.any(Number),
+      memoryBytes: expect.stringMatching(/^\d{7,}$/),
+    });
+    expect(Number(shown.commitSeconds)).toBeGreaterThan(0);
+    for (const end of held) end();
+  });
+
   it("says why it is not ready while the store is not healthy", async () => {
     const path = temporaryFile();
     world = await openWorld({}, { store: sqliteStore(path) });

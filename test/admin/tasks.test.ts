@@ -43,6 +43,8 @@ describe.each(cases)("the tasks of operators in $store over $binding", ({ store,
     expect(await ids({ contextId: all.tasks[0]?.contextId ?? "" })).toEqual([asked]);
     // The artifact came in pieces of four characters.
     expect(await ids({ text: "BRAVE WORLD" })).toEqual([said]);
+    // This is in the message of the client alone.
+    expect(await ids({ text: "say hello" })).toEqual([said]);
     expect(await ids({ text: "about lunch?" })).toEqual([asked]);
     expect(await ids({ text: "nowhere" })).toEqual([]);
     expect(await ids({ unattended: true })).toEqual([]);
@@ -50,12 +52,17 @@ describe.each(cases)("the tasks of operators in $store over $binding", ({ store,
     const first = await admin.listTasks({ pageSize: 1 });
     const second = await admin.listTasks({ pageSize: 1, pageToken: first.nextPageToken });
     expect([...first.tasks, ...second.tasks].map(({ taskId }) => taskId)).toEqual([asked, said]);
+    const filled = await world.send("alice", "fill 0");
+    // This is in the artifact alone, as data.
+    expect(await ids({ text: "4711" })).toEqual([filled]);
   });
 
   it("reads one with its size, and its log with writers and attempts", async () => {
     const taskId = await world.send("alice", "say twelve bytes");
     const { summary, task, bytes } = await admin.getTask({ taskId });
-    expect(summary).toMatchObject({ taskId, owner: "alice", state: TaskState.COMPLETED });
+    expect(summary).toMatchObject({ taskId, owner: "alice", state: TaskState.COMPLETED, position: 7, generation: 6 });
+    expect(summary?.lease).toBeUndefined();
+    expect(summary?.contextId).toBe(task?.contextId);
     expect(task?.artifacts[0]?.parts).toHaveLength(3);
     expect(bytes).toBeGreaterThan(300n);
     expect((await admin.getTask({ taskId, maxEntries: 7 })).task).toEqual(task);
@@ -104,6 +111,16 @@ describe.each(cases)("the tasks of operators in $store over $binding", ({ store,
     const { summary, task } = await admin.getTask({ taskId });
     for (const time of [summary?.statusTime, task?.status?.timestamp])
       expect(time === undefined ? 0 : timestampMs(time)).toBe(all.at(-1));
+  });
+
+  it("reads the lease of one that runs", async () => {
+    const taskId = await world.send("alice", `wait lease ${binding}`);
+    const { holder } = await admin.getServer({});
+    await vi.waitFor(async () => {
+      const { tasks } = await admin.listTasks({ states: [TaskState.WORKING] });
+      expect(tasks).toMatchObject([{ taskId, lease: { holder, turn: 1, attempt: 1 } }]);
+    });
+    await admin.failTask({ taskId });
   });
 
   it("follows one until it has ended, with its steps and messages", async () => {
@@ -207,6 +224,12 @@ describe.each(cases)("the tasks of operators in $store over $binding", ({ store,
     const before = (await admin.listOwners({})).owners;
     expect(before.map(({ owner }) => owner)).toEqual(["alice", "bob"]);
     const [alice, bob] = before;
+    const open = [TaskState.SUBMITTED, TaskState.WORKING, TaskState.INPUT_REQUIRED];
+    const all = await admin.listTasks({ owner: "alice" });
+    const { tasks: unfinished } = await admin.listTasks({ owner: "alice", states: open });
+    expect([alice?.tasks, alice?.openTasks]).toEqual([BigInt(all.tasks.length), BigInt(unfinished.length)]);
+    expect(unfinished.length).toBeGreaterThan(1);
+    expect(alice?.statusTime).toEqual(all.tasks[0]?.statusTime);
     const { tasks } = await admin.deleteOwner({ owner: "alice" });
     expect(tasks).toBe(alice?.tasks);
     expect((await admin.listOwners({})).owners).toEqual([bob]);

@@ -1,5 +1,6 @@
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { DeliveryState } from "../../gen/parley/admin/v1/admin_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { completed } from "../../src/agent/event.js";
 import { apiKeyScheme } from "../../src/auth/index.js";
@@ -164,6 +165,47 @@ describe.each(Object.entries(stores))("owners of several tenants in %s", (_, ope
     expect(await ids({ tenant: "two" })).toEqual(of(aliceTwo));
     expect(await ids({ tenant: "one", owner: "alice" })).toEqual(of(aliceOne));
     expect(await ids({ tenant: "" })).toEqual([]);
+  });
+
+  it("are told apart by the filters of ListDeliveries", async () => {
+    const { aliceOne, aliceTwo, bobOne, anonymous } = made;
+    const found = async (filters: Parameters<Operator["listDeliveries"]>[0]): Promise<string[]> =>
+      (await admin.listDeliveries(filters)).deliveries.map(({ taskId }) => taskId);
+    const of = (...tasks: Made[]): string[] => tasks.map(({ taskId }) => taskId).toSorted();
+    const target = receiver.url("");
+    await expect.poll(() => found({ states: [DeliveryState.IDLE] })).toHaveLength(4);
+    expect(await found({})).toEqual(of(aliceOne, aliceTwo, bobOne, anonymous));
+    expect(await found({ states: [DeliveryState.DUE] })).toEqual([]);
+    expect(await found({ tenant: "one" })).toEqual(of(aliceOne, bobOne));
+    expect(await found({ owner: "alice" })).toEqual(of(aliceOne, aliceTwo));
+    expect(await found({ owner: "" })).toEqual(of(anonymous));
+    expect(await found({ taskId: bobOne.taskId })).toEqual(of(bobOne));
+    expect(await found({ target: `${target}/another/path`, tenant: "two" })).toEqual(of(aliceTwo));
+    expect(await found({ target: "http://127.0.0.1:1" })).toEqual([]);
+    const { deliveries } = await admin.listDeliveries({ owner: "bob" });
+    const { tenant, owner, taskId } = bobOne;
+    expect(deliveries).toMatchObject([
+      { tenant, owner, taskId, configId: "hook", target, position: 2, headPosition: 2 },
+    ]);
+    expect((await admin.getTask({ taskId })).deliveries).toEqual(deliveries);
+  });
+
+  it("have their agents among the facts of the server", async () => {
+    expect((await admin.getServer({})).agents).toMatchObject(
+      Object.entries(agents).map(([tenant, { card }]) => ({ tenant, name: card.name, version: card.version })),
+    );
+  });
+
+  it("have conversations and uses with their numbers and times", async () => {
+    const { aliceOne } = made;
+    const { taskId, contextId, tenant, owner } = aliceOne;
+    const statusTime = (await admin.getTask({ taskId })).summary?.statusTime;
+    const stateBytes = BigInt(JSON.stringify({ last: "remember" }).length);
+    const counts = { tenant, owner, tasks: 1n, openTasks: 0n, statusTime };
+    const { contexts } = await admin.listContexts({ tenant, owner });
+    expect(contexts).toMatchObject([{ ...counts, contextId, stateBytes }]);
+    const { owners } = await admin.listOwners({ tenant });
+    expect(owners[0]).toMatchObject({ ...counts, pushConfigs: expect.any(BigInt) });
   });
 
   it("are told apart by the filters of FollowTasks", async () => {

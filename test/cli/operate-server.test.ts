@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -77,7 +77,13 @@ describe("parley server", () => {
     const { code, stdout } = await server("backup", "copy.db");
     expect([code, stdout]).toEqual([0, expect.stringMatching(/copy\.db: \d+ bytes, as of 20\S+Z\n$/)]);
     expect(readdirSync(folder)).toContain("copy.db");
-    expect(await json("backup", "other.db")).toMatchObject({ path: join(folder, "other.db") });
+    const began = Date.now();
+    const other = await json("backup", "other.db");
+    const path = join(folder, "other.db");
+    expect(other).toMatchObject({ path, bytes: `${statSync(path).size}` });
+    const time = Date.parse(`${other.time}`);
+    expect(time).toBeGreaterThanOrEqual(began);
+    expect(time).toBeLessThanOrEqual(Date.now());
     expect((await server("backup", "copy.db")).code).toBe(1);
     expect((await server("backup", "../x")).code).toBe(2);
     expect(await server("drain")).toMatchObject({ code: 0, stdout: expect.stringMatching(/^draining, \d running\n$/) });
