@@ -29,6 +29,10 @@ const commands = [...readFileSync(join(root, "docs/operating-cli.md"), "utf8").m
   ([, command = ""]) => command,
 );
 
+/** Commands that docs/operations.md names for alerts, some of them without the task that they are about. */
+const [, alerts = ""] = readFileSync(join(root, "docs/operations.md"), "utf8").split("\n## Alerts\n");
+const answers = [...alerts.matchAll(/`(?:parley )?((?:tasks|push|server) [^`]+)`/g)].map(([, command = ""]) => command);
+
 describe("docs/operating-cli.md", () => {
   let folder: string;
   let receiver: Receiver;
@@ -106,5 +110,14 @@ describe("docs/operating-cli.md", () => {
 
   it.each(commands)("shows a command that works: parley %s", async (command) => {
     expect(await type(command)).toBe(0);
+  });
+
+  it.each(answers)("has the command that docs/operations.md names: parley %s", async (command) => {
+    if (command.includes(" --")) expect(await type(command)).toBe(0);
+    else expect(commands).toContainEqual(expect.stringMatching(new RegExp(`^${command}(?: |$)`)));
+  });
+
+  it("finds them", () => {
+    expect(answers.length).toBeGreaterThan(6);
   });
 });
