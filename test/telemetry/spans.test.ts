@@ -72,7 +72,7 @@ describe.each([...bindings, grpcHttp].map((binding) => [titleOf(binding), bindin
     let driver: Driver;
     beforeAll(async () => {
       spans = registerRecorder();
-      server = await servers.serve(obedient("traced"), { interceptors: [failing] });
+      server = await servers.serve(obedient("traced"), { interceptors: [failing], trustProxy: "loopback" });
       driver = binding.connect({ url: server.url, grpcPort: server.grpcPort ?? 0 });
     });
     afterAll(async () => {
@@ -132,6 +132,13 @@ describe.each([...bindings, grpcHttp].map((binding) => [titleOf(binding), bindin
         });
       },
     );
+
+    it("has the address of a client behind a trusted proxy, and no port", async () => {
+      const headers = { "x-forwarded-for": "192.0.2.9" };
+      const { attributes } = await spanOf(() => driver.call("ListTasks", {}, { headers }));
+      expect(attributes).toMatchObject({ "client.address": "192.0.2.9" });
+      expect(attributes).not.toHaveProperty(["client.port"]);
+    });
 
     it("has the code of each error, and is failed by those of the server", async () => {
       const found: unknown[] = [];
