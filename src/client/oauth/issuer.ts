@@ -82,12 +82,12 @@ export class Issuers {
   async #metadata(place: IssuerPlace, http: HttpClient): Promise<ServerMetadata> {
     const [first = ""] = place.documents;
     const known = this.#described.get(first);
-    if (known !== undefined && Date.now() - known.at < this.#limits.metadataMs) return known.metadata;
+    if (known !== undefined && performance.now() - known.at < this.#limits.metadataMs) return known.metadata;
     try {
       const metadata = await this.#describe(place, issuerFetch(http, { limits: this.#limits }));
       this.#described.delete(first);
       if (this.#described.size >= this.#limits.maxAgents) this.#described.clear();
-      this.#described.set(first, { at: Date.now(), metadata });
+      this.#described.set(first, { at: performance.now(), metadata });
       return metadata;
     } catch (error) {
       // Endpoints seldom change, so the cached ones are used during an outage.

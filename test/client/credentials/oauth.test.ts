@@ -267,6 +267,14 @@ describe("metadata that", () => {
     expect(issuer.count("/.well-known/openid-configuration")).toBe(2);
   });
 
+  it("are read again after their time, also after the clock was set back", async () => {
+    const credential = machine({ limits: { metadataMs: 0 } });
+    await tokenOf(credential);
+    setClockBack();
+    await tokenOf(credential, oidcCard(["write"]));
+    expect(issuer.count("/.well-known/openid-configuration")).toBe(2);
+  });
+
   it("name client_secret_post alone get the secret there", async () => {
     const only = { token_endpoint_auth_methods_supported: ["client_secret_post"] };
     issuer.scripts.set("/.well-known/openid-configuration", () => ({ body: { ...issuer.metadata, ...only } }));
