@@ -1,10 +1,11 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
 import { apiKeyScheme } from "../../src/auth/index.js";
 import { newId } from "../../src/core/ids.js";
 import { type Agent, type AuditRecord, completed, createServer, type Server, working } from "../../src/index.js";
 import { pushRetry } from "../../src/push/retry-delay.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import type { TaskStore } from "../../src/store/task-store.js";
 import { bindings as adminBindings } from "../admin/callers.js";
 import { bearer, operators, tokens } from "../admin/world.js";
 import { Receiver } from "../push/receiver.js";
@@ -44,6 +45,7 @@ interface Cause {
 class World {
   readonly told: Told[] = [];
   readonly causes = new Map<unknown, Cause>();
+  readonly store: TaskStore = memoryStore();
   server!: Server;
   receiver!: Receiver;
 
@@ -57,7 +59,7 @@ class World {
     });
     this.server = await createServer({
       agents: { one: agent("First"), two: agent("Second") },
-      ...{ store: memoryStore(), port: 0, grpcPort: 0, accessLog: true },
+      ...{ store: this.store, port: 0, grpcPort: 0, accessLog: true },
       logger: { level: "debug", debug: note, info: note, warn: note, error: note },
       audit: { write: (record: AuditRecord) => note(record, record.event) },
       push: { allowHttp: true, allow: ["127.0.0.1"], ports: [this.receiver.port] },
@@ -199,4 +201,34 @@ describe.each(bindings)("over $name", ({ name, connect }) => {
     const told = Object.fromEntries([...world.causes.keys()].map((id) => [id, world.of(`${id}`).toSorted()]));
     expect(told).toEqual(allTold);
   });
+});
+
+it("lines about tasks that an operator's call meets name the agent of each", async () => {
+  const world = new World();
+  await world.open();
+  for (const [tenant, named] of [
+    ["one", "First"],
+    ["two", "Second"],
+  ] as const) {
+    const body = JSON.stringify({ message: { messageId: tenant, role: "ROLE_USER", parts: [{ text: "done" }] } });
+    const headers = { ...world.headers(tenant, named), "content-type": "application/json", "a2a-version": "1.0" };
+    const answer = await fetch(`${world.server.url}/${tenant}/message:send`, { method: "POST", headers, body });
+    world.name(tenant, ((await answer.json()) as { task: unknown }).task);
+  }
+  vi.spyOn(world.store, "load").mockRejectedValue(new Error("damaged"));
+  onTestFinished(() => void vi.restoreAllMocks());
+  const operator = adminBindings.grpc((world.server.adminUrl ?? "").replace("http://", ""));
+  onTestFinished(() => operator.close());
+  const headers = { ...world.headers("search"), ...bearer(tokens.read) };
+  await operator.call(AdminService.method.listTasks, { text: "x" }, headers);
+  const { traceId } = world.causes.get("search") ?? {};
+  const lines = world.told
+    .filter(({ name }) => name === "a task cannot be read")
+    .toSorted((one, other) => (`${one.facts.agent}` < `${other.facts.agent}` ? -1 : 1));
+  expect(lines.map(({ facts: { err: _, ...facts } }) => facts)).toEqual(
+    ["one", "two"].map((tenant) => {
+      const { taskId, agent } = world.causes.get(tenant) ?? {};
+      return { requestId: "search", traceId, taskId, agent };
+    }),
+  );
 });
