@@ -11,12 +11,13 @@ type TracedCard = Parameters<typeof agentAttributes>[0];
 /**
  * Begins the span of a turn. It is a child of its call's span if this process has accepted the message and the call is
  * open, or has ended a moment ago. Otherwise the turn runs later than its call: after a wait in the queue, a restart, or in
- * another process. Its span then begins a trace of its own and is linked with the call's.
+ * another process. Its span then begins a trace of its own and is linked with the call's. A call that is not sampled shares
+ * its span with the turn.
  */
 export function beginTurnSpan(tracer: Tracer, card: TracedCard, request: TurnRequest): TracedSpan {
   const { span, message, tenant, position, attempt } = request;
   const isDirect = span !== undefined && !span.isPast;
-  if (isDirect && !span.isRecording) return span.part();
+  if (isDirect && span.isDropped) return span;
   const direct = isDirect ? span.context : undefined;
   const link = direct === undefined ? tracer.remote(request) : undefined;
   const turn = tracer.begin(`${spanNames.turn} ${card.name}`, { parent: direct, link });

@@ -113,8 +113,9 @@ export function beginSpan(turn: Turn, agent: Agent): TracedSpan | undefined {
 
 /** Ends the span of a turn, if it has one that is open. @param state the task's, if there is a task */
 export function endSpan(turn: Turn, state: TaskState | undefined, failure?: string): void {
-  const { span } = (turn as AgentTurn)[aroundKey];
-  if (span !== undefined) endTurnSpan(span, state, failure);
+  const { [requestKey]: request, [aroundKey]: around } = turn as AgentTurn;
+  const { span } = around;
+  if (span !== undefined && span !== request.span) endTurnSpan(span, state, failure);
 }
 
 /** Returns the W3C headers for entries and calls of a turn: those of its span, or else of its message. */

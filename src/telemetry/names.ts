@@ -137,5 +137,8 @@ export const rpcSystems: Readonly<Record<string, string>> = {
 /** Kinds of spans, as numbers of the API. */
 export const spanKinds = { internal: 0, server: 1, client: 2 } as const;
 
+/** The flag of a sampled span, as a number of the API. */
+export const SAMPLED = 1;
+
 /** The status of a failed span, as a number of the API. */
 export const STATUS_ERROR = 2;

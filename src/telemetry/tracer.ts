@@ -1,5 +1,5 @@
 import type { ApiSpan, Attributes, AttributeValue, OpenTelemetryApi, TraceContext } from "./api.js";
-import { rpc, SCOPE, STATUS_ERROR, spanKinds } from "./names.js";
+import { rpc, SAMPLED, SCOPE, STATUS_ERROR, spanKinds } from "./names.js";
 import { spanContextOf, type TraceHeaders, traceParentOf } from "./w3c.js";
 
 /** Maximum age of an event, and of a call's end, whose consequences are child spans. Later work is linked (ms). */
@@ -47,9 +47,7 @@ export class Tracer {
     const { trace, ROOT_CONTEXT } = this.api;
     const context = parent ?? ROOT_CONTEXT;
     const whole = trace.getSpan(context);
-    if (whole !== undefined && !whole.isRecording() && whole.spanContext().isRemote !== true) {
-      return new TracedSpan(this, whole, context);
-    }
+    if (whole !== undefined && isDropped(whole)) return new TracedSpan(this, whole, context);
     const linked = link && trace.getSpan(link)?.spanContext();
     const links = linked === undefined ? [] : [{ context: linked }];
     const span = this.#tracer.startSpan(name, { kind: spanKinds[kind], attributes, links }, context);
@@ -111,7 +109,12 @@ export class TracedSpan implements TraceHeaders {
     this.context = context;
   }
 
-  /** False if the span is not sampled: attributes are of no use. */
+  /** True if this process does not sample the span, nor what is below it. */
+  get isDropped(): boolean {
+    return isDropped(this.#span);
+  }
+
+  /** False if the span is not sampled, or has ended: attributes are of no use. */
   get isRecording(): boolean {
     return this.#span.isRecording();
   }
@@ -164,19 +167,19 @@ export class TracedSpan implements TraceHeaders {
     return this.tracer.begin(name, { ...options, parent: this.tracer.active ?? this.context });
   }
 
-  /** Begins a part of the work of a span that is not sampled, under the same identity. */
-  part(): TracedSpan {
-    const part = new TracedSpan(this.tracer, this.#span, this.context);
-    part.#traceParent = this.traceParent;
-    return part;
-  }
-
   /** Ends the span. Further calls do nothing. */
   end(): void {
     if (this.#endedAt !== undefined) return;
     this.#endedAt = performance.now();
     this.#span.end();
   }
+}
+
+/** Tells whether a sampler of this process has dropped a span. One that has ended records no more, but may be sampled. */
+function isDropped(span: ApiSpan): boolean {
+  if (span.isRecording()) return false;
+  const { traceFlags, isRemote } = span.spanContext();
+  return isRemote !== true && (traceFlags & SAMPLED) === 0;
 }
 
 /** Returns an iterable whose code runs in the context of a span, from whichever context it is read. */
