@@ -32,9 +32,15 @@ export function partialOf(target: string): string {
   return `${target}.${randomBytes(4).toString("hex")}.partial`;
 }
 
-/** Removes a temporary file, and the files that SQLite created beside it. */
+/** Removes a temporary file, and the files that SQLite created beside it, as far as the folder allows it. */
 export function removePartial(partial: string): void {
-  for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(`${partial}${suffix}`, { force: true });
+  for (const suffix of ["", "-journal", "-wal", "-shm"]) {
+    try {
+      rmSync(`${partial}${suffix}`, { force: true });
+    } catch {
+      // The error of the copy says more.
+    }
+  }
 }
 
 /**
@@ -77,7 +83,7 @@ export function checkNew(target: string): void {
     throw new StoreError("failed", `Cannot write ${target}: files that end with ${ending} belong to another database.`);
   }
   const folder = dirname(target);
-  if (!existsSync(folder)) {
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) {
     throw new StoreError("failed", `Cannot write ${target}: the directory ${folder} does not exist.`);
   }
   if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) throw exists(target);

@@ -22,8 +22,8 @@ import { markCopied } from "./restoration.js";
 export async function backUpFile(given: string, to: string, partial?: string): Promise<BackupResult> {
   const path = resolve(given);
   const target = resolve(to);
-  checkFile(path);
   try {
+    checkFile(path);
     const source = realpathSync(path);
     setForeignLogAside(source, silentLogger);
     const copy = async (name: string): Promise<BackupResult> => {

@@ -29,10 +29,10 @@ export interface RestoreResult {
 export async function restoreFile(backup: string, to: string): Promise<RestoreResult> {
   const from = resolve(backup);
   const path = resolve(to);
-  checkBackup(from);
-  checkNew(path);
-  const real = join(realpathSync(dirname(path)), basename(path));
   try {
+    checkBackup(from);
+    checkNew(path);
+    const real = join(realpathSync(dirname(path)), basename(path));
     const lock = lockFile(real, false);
     try {
       return await createWhole(real, async (partial) => {

@@ -134,6 +134,15 @@ describe("backUpFile()", () => {
     expect(readFileSync(backup).equals(bytes)).toBe(true);
     await expect(backUpFile(path, `${path}-no/b`)).rejects.toThrow("does not exist");
     await expect(backUpFile(`${path}-no`, `${path}.c`)).rejects.toThrow("the file does not exist");
+    await expect(backUpFile(`${path}/b`, `${path}.c`)).rejects.toMatchObject({ kind: "failed" });
+  });
+
+  it.each(["a file in place of its folder", "a name that is too long"])("rejects a target with %s", async (fault) => {
+    const { path, backup } = await backedUp();
+    const target = fault.startsWith("a file") ? `${path}/b` : `${path}.${"x".repeat(300)}`;
+    await expect(backUpFile(path, target)).rejects.toMatchObject({ kind: "failed", message: /^Cannot/ });
+    await expect(restoreFile(backup, target)).rejects.toMatchObject({ kind: "failed", message: /^Cannot/ });
+    await expect(open(path).backup?.({ target })).rejects.toMatchObject({ kind: "failed", message: /^Cannot/ });
   });
 
   it.each(["-wal", "-shm", "-journal", "-lock"])(
