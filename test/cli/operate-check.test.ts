@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -116,5 +117,14 @@ describe("parley check", () => {
     db.exec("CREATE TABLE t (x)");
     db.close();
     expect(await check(other)).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  it.skipIf(process.platform === "win32")("refuses a folder and a pipe, and waits for neither", async () => {
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    for (const path of [folder, pipe]) {
+      const stderr = expect.stringContaining(`Cannot open ${path}: it is not a file.`);
+      expect(await check(path)).toEqual({ code: 2, stdout: "", stderr });
+    }
   });
 });

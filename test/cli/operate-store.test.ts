@@ -76,6 +76,11 @@ describe("--store", () => {
     expect(await headIn(file, task)).toEqual(before);
   });
 
+  it("refuses a folder", async () => {
+    const stderr = expect.stringContaining(`Cannot open ${folder}: it is not a file.`);
+    expect(await tasks("list", "--store", folder)).toEqual({ code: 2, stdout: "", stderr });
+  });
+
   it("refuses to watch", async () => {
     expect(await tasks("watch", "--store", file)).toMatchObject({ code: 2 });
   });

@@ -67,7 +67,7 @@ export async function createWhole<T>(
 }
 
 /** @throws StoreError `failed` if a path is not that of a file. */
-export function checkFile(path: string): void {
+export function expectFile(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) throw new StoreError("failed", `Cannot open ${path}: the file does not exist.`);
   if (!stats.isFile()) throw new StoreError("failed", `Cannot open ${path}: it is not a file.`);

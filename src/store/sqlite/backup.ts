@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { silentLogger } from "../../core/log.js";
 import type { BackupResult } from "../task-store.js";
 import { checkContents, identify } from "./backup-check.js";
-import { addTrailer, checkFile, createWhole } from "./backup-file.js";
+import { addTrailer, createWhole, expectFile } from "./backup-file.js";
 import { READ_TIMEOUT_MS, WRITE_TIMEOUT_MS, withFile } from "./connection.js";
 import { toStoreError } from "./errors.js";
 import { moveLog, setForeignLogAside } from "./foreign-log.js";
@@ -23,7 +23,7 @@ export async function backUpFile(given: string, to: string, partial?: string): P
   const path = resolve(given);
   const target = resolve(to);
   try {
-    checkFile(path);
+    expectFile(path);
     const source = realpathSync(path);
     setForeignLogAside(source, silentLogger);
     const copy = async (name: string): Promise<BackupResult> => {

@@ -4,9 +4,9 @@ import { messageIn } from "../../core/members.js";
 import { decodeEntry } from "../../task/entry.js";
 import { TaskFold } from "../../task/fold.js";
 import { isTerminal } from "../../task/state.js";
-import { StoreError, type TaskHead } from "../task-store.js";
+import type { TaskHead } from "../task-store.js";
 import { contentFaults, identify } from "./backup-check.js";
-import { hasWrongDigest, WRONG_DIGEST } from "./backup-file.js";
+import { expectFile, hasWrongDigest, WRONG_DIGEST } from "./backup-file.js";
 import { openReader } from "./connection.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
@@ -48,9 +48,9 @@ const PAGE = 500;
  */
 export async function checkFile(given: string): Promise<FileReport> {
   const path = resolve(given);
-  if (!existsSync(path)) throw new StoreError("failed", `Cannot open ${path}: the file does not exist.`);
   const isInUse = existsSync(`${path}-wal`);
   try {
+    expectFile(path);
     const db = openReader(path);
     try {
       const report = reportOf(db, path);

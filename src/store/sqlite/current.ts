@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Logger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import { identify } from "./backup-check.js";
+import { expectFile } from "./backup-file.js";
 import { READ_TIMEOUT_MS, withFile } from "./connection.js";
 import { toStoreError } from "./errors.js";
 import { lockedAlone } from "./lock.js";
@@ -30,6 +31,7 @@ export function checkCurrent(path: string): void {
 function schemaOf(given: string): number {
   const path = resolve(given);
   try {
+    expectFile(path);
     return withFile(path, { mustExist: true, timeoutMs: READ_TIMEOUT_MS }, (db) => identify(db, path));
   } catch (error) {
     throw toStoreError(error, `Cannot open ${path}`);

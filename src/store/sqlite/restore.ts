@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { silentLogger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import { checkContents } from "./backup-check.js";
-import { checkFile, checkNew, copyWithoutTrailer, createWhole } from "./backup-file.js";
+import { checkNew, copyWithoutTrailer, createWhole, expectFile } from "./backup-file.js";
 import { WRITE_TIMEOUT_MS, withFile } from "./connection.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
@@ -51,7 +51,7 @@ export async function restoreFile(backup: string, to: string): Promise<RestoreRe
 }
 
 function checkBackup(from: string): void {
-  checkFile(from);
+  expectFile(from);
   for (const suffix of ["-wal", "-journal"]) {
     const size = statSync(`${from}${suffix}`, { throwIfNoEntry: false })?.size ?? 0;
     if (size === 0) continue;
