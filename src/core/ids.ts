@@ -92,10 +92,14 @@ export function requestIdOf(header: string | undefined): string {
   return header !== undefined && requestIdForm.test(header) ? header : newRequestId();
 }
 
-/** W3C Trace Context, version 00 and later. */
-const traceParentForm = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;
+/**
+ * W3C Trace Context, version 00 and later. Version ff and ids of zeros are not valid. Version 00 ends with the flags; later
+ * ones may continue, up to 256 characters in all.
+ */
+const traceParentForm =
+  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-[\x20-\x7e]{0,200})?$/;
 
-/** Tells whether a text is a `traceparent`, of any version. */
+/** Tells whether a text is a valid `traceparent`, of any version. It is stored with each entry of a turn. */
 export function isTraceParent(text: string): boolean {
   return traceParentForm.test(text);
 }

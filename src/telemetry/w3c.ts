@@ -15,11 +15,10 @@ export function isTraceState(text: string): boolean {
   return traceStateForm.test(text);
 }
 
-/** Reads a `traceparent`; undefined if it is not valid, or names no span. */
+/** Reads a `traceparent`; undefined if it is not valid. */
 export function spanContextOf(traceParent: string): SpanContext | undefined {
   if (!isTraceParent(traceParent)) return undefined;
-  const [version, traceId = "", spanId = "", flags = ""] = traceParent.split("-");
-  if (version === "ff" || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
+  const [, traceId = "", spanId = "", flags = ""] = traceParent.split("-");
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newId } from "../../src/core/ids.js";
+import { isTraceParent, newId } from "../../src/core/ids.js";
 
 describe("newId()", () => {
   // More than one stock of random bytes.
@@ -28,5 +28,38 @@ describe("newId()", () => {
       const few = Array.from({ length: 200 }, newId);
       expect(few.toSorted()).toEqual(few);
     }
+  });
+});
+
+describe("isTraceParent()", () => {
+  const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const span = "00f067aa0ba902b7";
+
+  it.each([
+    `00-${trace}-${span}-01`,
+    `00-${trace}-${span}-ff`,
+    `01-${trace}-${span}-01`,
+    `01-${trace}-${span}-01-`,
+    `cc-${trace}-${span}-01-later`,
+    `01-${trace}-${span}-01-${"x".repeat(200)}`,
+  ])("accepts %s", (text) => {
+    expect(isTraceParent(text)).toBe(true);
+  });
+
+  it.each([
+    ["an empty text", ""],
+    ["a trace of zeros", `00-${"0".repeat(32)}-${span}-01`],
+    ["a span of zeros", `00-${trace}-${"0".repeat(16)}-01`],
+    ["a later version with a trace of zeros", `01-${"0".repeat(32)}-${span}-01-x`],
+    ["version ff", `ff-${trace}-${span}-01`],
+    ["a version 00 that continues", `00-${trace}-${span}-01-x`],
+    ["a version 00 that ends with a hyphen", `00-${trace}-${span}-01-`],
+    ["a later version that continues without a hyphen", `01-${trace}-${span}-01x`],
+    ["capital letters", `00-${trace.toUpperCase()}-${span}-01`],
+    ["more than 256 characters", `01-${trace}-${span}-01-${"x".repeat(201)}`],
+    ["characters that gRPC cannot pass on", `01-${trace}-${span}-01-\u00e9`],
+    ["two joined headers", `00-${trace}-${span}-01, 00-${trace}-${span}-01`],
+  ])("rejects %s", (_what, text) => {
+    expect(isTraceParent(text)).toBe(false);
   });
 });
