@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { knownSecrets } from "../auth/known-secrets.js";
 import type { CallerInput } from "../core/caller.js";
 import type { Logger } from "../core/log.js";
@@ -89,8 +90,9 @@ function parseTokens(text: string): AdminToken[] {
     const hash = /^sha256:(.*)$/.exec(secret)?.[1];
     const entry = { name, role, ...(hash === undefined ? { token: secret } : { sha256: hash }) };
     const wrong = more === undefined ? tokenFaults(entry) : ["has more than a name, a role and a token"];
-    if (seen.has(secret)) wrong.push("has the token of another line");
-    seen.add(secret);
+    const digest = hash?.toLowerCase() ?? createHash("sha256").update(secret).digest("hex");
+    if (seen.has(digest)) wrong.push("has the token of another line");
+    seen.add(digest);
     faults.push(...wrong.map((fault) => `line ${i + 1} ${fault}`));
     tokens.push(entry as AdminToken);
   }

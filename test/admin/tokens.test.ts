@@ -92,6 +92,12 @@ describe("a tokens file", () => {
     ["line 1 has a sha256 that is not 64", "a read sha256:12\n", 0o600],
     ["line 1 has more than", `a read ${long} more\n`, 0o600],
     ["line 2 has the token of another line", `a read ${long}\nb write ${long}\n`, 0o600],
+    ["line 2 has the token of another line", `a read sha256:${digest(long)}\nb write ${long}\n`, 0o600],
+    [
+      "line 2 has the token of another line",
+      `a read sha256:${digest(long)}\nb write sha256:${digest(long).toUpperCase()}\n`,
+      0o600,
+    ],
     ["line 1 has no name", `a/b read ${long}\n`, 0o600],
   ])("is refused if %s", async (fault, text, mode) => {
     write(text, mode);
