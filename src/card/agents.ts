@@ -33,7 +33,7 @@ export interface AgentDirectory {
   /** True if requests may name any tenant. */
   readonly anyTenant: boolean;
   /** The tenants that requests may name, with the empty one; empty if they may name any. */
-  readonly tenants: readonly string[];
+  readonly knownTenants: readonly string[];
   /** All agents. The well-known path shows the card of the first. */
   readonly all: readonly AgentRegistration[];
 }
@@ -78,8 +78,8 @@ export function registerAgents(input: AgentsGiven, wired: ServerWired): AgentDir
   });
   if (faults.length > 0) throw new ConfigurationError("Invalid agents", faults);
   const anyTenant = input.agents === undefined && input.tenants === undefined;
-  const tenants = anyTenant ? [] : ["", ...(input.tenants ?? Object.keys(input.agents ?? {}))];
-  return { all, anyTenant, tenants, resolve: resolver(input, all) };
+  const knownTenants = anyTenant ? [] : ["", ...(input.tenants ?? Object.keys(input.agents ?? {}))];
+  return { all, anyTenant, knownTenants, resolve: resolver(input, all) };
 }
 
 function shapeFaults({ agent, agents, tenants }: AgentsGiven): string[] {

@@ -34,7 +34,7 @@ const placeholder = {
   async *execute(): AsyncGenerator<never> {},
 };
 
-const agents: AgentDirectory = { all: [], anyTenant: true, tenants: [], resolve: () => undefined };
+const agents: AgentDirectory = { all: [], anyTenant: true, knownTenants: [], resolve: () => undefined };
 
 const lifecycle: AdminLifecycle = {
   readiness: "ready",

@@ -72,7 +72,7 @@ function tenantsOf({ agents }: AdminParts, { tenant, agent }: ListTasksRequest):
   if (agent === "") return tenant === undefined ? undefined : [tenant];
   const isOf = (name: string): boolean => agentName(agents, name) === agent;
   if (tenant !== undefined) return isOf(tenant) ? [tenant] : [];
-  return agents.anyTenant && isOf("") ? undefined : agents.tenants.filter(isOf);
+  return agents.anyTenant && isOf("") ? undefined : agents.knownTenants.filter(isOf);
 }
 
 /** Filters tasks one by one, as far as one page may go. */
