@@ -148,7 +148,14 @@ describe("another version of the protocol, registered beside 1.0", () => {
     const cause = { requestId: expect.any(String) };
     expect(lines).toEqual([
       [
-        { binding: "jsonrpc", asked: "SendMessage", version: "7.1", peer: expect.any(String), ...cause },
+        {
+          binding: "jsonrpc",
+          asked: "SendMessage",
+          version: "7.1",
+          peer: expect.any(String),
+          agent: "Probe",
+          ...cause,
+        },
         why("A2A version 7.1 is not supported; supported: 1.0, 0.9."),
       ],
       [
@@ -158,7 +165,14 @@ describe("another version of the protocol, registered beside 1.0", () => {
         ),
       ],
       [
-        { binding: "connect", asked: "SendMessage", version: "1.0", peer: expect.any(String), ...cause },
+        {
+          binding: "connect",
+          asked: "SendMessage",
+          version: "1.0",
+          peer: expect.any(String),
+          agent: "Probe",
+          ...cause,
+        },
         why("The call names A2A version 1.0, but uses a method or path of 0.9."),
       ],
     ]);

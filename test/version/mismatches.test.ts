@@ -154,6 +154,8 @@ type Row = readonly [
   options: Partial<ServerOptions>,
   code: number | string,
   text: RegExp,
+  /** Given where the request is refused before it becomes a call, which an agent would serve. */
+  isCall?: false,
 ];
 
 const names = /supported: 1\.0, 0\.3, 0\.2, 0\.1\./;
@@ -179,26 +181,66 @@ const rows: readonly Row[] = [
         "FailedPrecondition",
         /names A2A version 1\.0, .* path of 0\.3/,
       ],
-      [`0.3 over ${shown}`, three, undefined, only("1.0"), "Unimplemented", off],
-      [`0.3 over ${shown}`, three, "0.3", only("1.0", "0.2"), "Unimplemented", off],
+      [`0.3 over ${shown}`, three, undefined, only("1.0"), "Unimplemented", off, false],
+      [`0.3 over ${shown}`, three, "0.3", only("1.0", "0.2"), "Unimplemented", off, false],
     ];
   }),
   ["SendMessage", rpc("SendMessage", said1), "7.7", everyVersion, -32009, names],
-  ["SendMessage", rpc("SendMessage", said1), "0.3", everyVersion, -32601, /"SendMessage" is a method of A2A 1\.0/],
+  [
+    "SendMessage",
+    rpc("SendMessage", said1),
+    "0.3",
+    everyVersion,
+    -32601,
+    /"SendMessage" is a method of A2A 1\.0/,
+    false,
+  ],
   ["SendMessage", rpc("SendMessage", said1), "", everyVersion, -32009, namesNone],
   ["SendMessage", rpc("SendMessage", said1), undefined, { strictVersion: true }, -32009, namesNone],
-  ["SendStreamingMessage", rpc("SendStreamingMessage", said1), "0.1", everyVersion, -32601, /a method of A2A 1\.0/],
-  ["message/send", rpc("message/send", said3), "1.0", everyVersion, -32601, /a method of A2A 0\.3/],
-  ["message/stream", rpc("message/stream", said3), "7.7", everyVersion, -32009, names],
-  ["message/stream", rpc("message/stream", said3), "1.0", everyVersion, -32601, /a method of A2A 0\.3/],
-  ["message/send", rpc("message/send", said3), undefined, only("1.0"), -32601, /where the method is SendMessage\./],
-  ["tasks/send", rpc("tasks/send", {}), "0.3", everyVersion, -32601, /"tasks\/send" is a method of A2A 0\.1/],
-  ["tasks/send", rpc("tasks/send", {}), undefined, only("1.0", "0.3"), -32601, /where the method is SendMessage\./],
-  ["tasks/list", rpc("tasks/list", {}), undefined, everyVersion, -32601, /where the method is ListTasks\./],
+  [
+    "SendStreamingMessage",
+    rpc("SendStreamingMessage", said1),
+    "0.1",
+    everyVersion,
+    -32601,
+    /a method of A2A 1\.0/,
+    false,
+  ],
+  ["message/send", rpc("message/send", said3), "1.0", everyVersion, -32601, /a method of A2A 0\.3/, false],
+  ["message/stream", rpc("message/stream", said3), "7.7", everyVersion, -32009, names, false],
+  ["message/stream", rpc("message/stream", said3), "1.0", everyVersion, -32601, /a method of A2A 0\.3/, false],
+  [
+    "message/send",
+    rpc("message/send", said3),
+    undefined,
+    only("1.0"),
+    -32601,
+    /where the method is SendMessage\./,
+    false,
+  ],
+  ["tasks/send", rpc("tasks/send", {}), "0.3", everyVersion, -32601, /"tasks\/send" is a method of A2A 0\.1/, false],
+  [
+    "tasks/send",
+    rpc("tasks/send", {}),
+    undefined,
+    only("1.0", "0.3"),
+    -32601,
+    /where the method is SendMessage\./,
+    false,
+  ],
+  ["tasks/list", rpc("tasks/list", {}), undefined, everyVersion, -32601, /where the method is ListTasks\./, false],
   ["/message:send", rest("/message:send", said1), "7.7", everyVersion, 400, names],
   ["/message:send", rest("/message:send", said1), "", everyVersion, 400, namesNone],
   ["/message:send", rest("/message:send", said1), undefined, { strictVersion: true }, 400, namesNone],
-  ["/message:send", rest("/message:send", said1), "0.3", everyVersion, 404, /in A2A 0\.3, .* are those of 1\.0\./],
+  [
+    "/message:send",
+    rest("/message:send", said1),
+    "0.3",
+    everyVersion,
+    404,
+    /in A2A 0\.3, .* are those of 1\.0\./,
+    false,
+  ],
   ["/v1/message:send", rest("/v1/message:send", proto3), "7.7", everyVersion, 400, names],
   [
     "/v1/message:send",
@@ -207,6 +249,7 @@ const rows: readonly Row[] = [
     everyVersion,
     400,
     /Paths below \/v1 are those of A2A 0\.3/,
+    false,
   ],
   [
     "/v1/message:send",
@@ -215,6 +258,7 @@ const rows: readonly Row[] = [
     everyVersion,
     404,
     /in A2A 0\.2, .* are those of 0\.3\./,
+    false,
   ],
   [
     "/v1/message:send",
@@ -223,11 +267,20 @@ const rows: readonly Row[] = [
     only("1.0"),
     400,
     /Paths below \/v1 belong to an earlier/,
+    false,
   ],
-  ["/v1/card", rest("/v1/card"), "1.0", everyVersion, 404, /in A2A 1\.0, .* are those of 0\.3\./],
-  ["/v1/card", rest("/v1/card"), "0.2", everyVersion, 404, /in A2A 0\.2, .* are those of 0\.3\./],
-  ["/v1/card", rest("/v1/card"), "0.2", only("1.0", "0.2"), 404, /Paths below \/v1 belong to an earlier version/],
-  ["/v1/card", rest("/v1/card"), "1.1", { preview: "1.1" }, 404, /in A2A 1\.1, .* are those of 0\.3\./],
+  ["/v1/card", rest("/v1/card"), "1.0", everyVersion, 404, /in A2A 1\.0, .* are those of 0\.3\./, false],
+  ["/v1/card", rest("/v1/card"), "0.2", everyVersion, 404, /in A2A 0\.2, .* are those of 0\.3\./, false],
+  [
+    "/v1/card",
+    rest("/v1/card"),
+    "0.2",
+    only("1.0", "0.2"),
+    404,
+    /Paths below \/v1 belong to an earlier version/,
+    false,
+  ],
+  ["/v1/card", rest("/v1/card"), "1.1", { preview: "1.1" }, 404, /in A2A 1\.1, .* are those of 0\.3\./, false],
   [
     "/v1/message:send",
     rest("/v1/message:send", proto3),
@@ -235,6 +288,7 @@ const rows: readonly Row[] = [
     { preview: "1.1" },
     400,
     /those of A2A 0\.3 .* name 1\.1/,
+    false,
   ],
   [
     "the extended card of 0.2",
@@ -243,6 +297,7 @@ const rows: readonly Row[] = [
     everyVersion,
     404,
     /are those of 0\.2\./,
+    false,
   ],
   [
     "the extended card of 0.2",
@@ -251,11 +306,13 @@ const rows: readonly Row[] = [
     only("1.0"),
     404,
     /below \/agent belong/,
+    false,
   ],
 ];
 
 describe("a call whose version does not fit has one answer that says why, and one line in the log", () => {
-  it.each(rows)("%s %#", async (_what, ask, version, options, code, text) => {
+  it.each(rows.map((row) => [row[0], row] as const))("%s %#", async (_what, row) => {
+    const [, ask, version, options, code, text, isCall = true] = row;
     const { server, lines } = await serverWith(options);
     lines.length = 0;
     const answer = await ask(server, version);
@@ -265,6 +322,7 @@ describe("a call whose version does not fit has one answer that says why, and on
         facts: {
           ...{ binding: expect.any(String), asked: expect.stringMatching(/./), version, peer: "127.0.0.1" },
           requestId: expect.any(String),
+          ...(isCall && { agent: "Probe" }),
         },
         text: expect.stringMatching(text),
       },
