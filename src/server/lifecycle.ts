@@ -210,7 +210,8 @@ export class Lifecycle {
     this.#removeListener();
     const { audit } = this.#options;
     audit?.flush();
-    audit?.record({ event: "server.stopped", ...(errors.length > 0 && { outcome: "failure" }) });
+    const failed = errors.length > 0 || this.#failure.signal.aborted;
+    audit?.record({ event: "server.stopped", ...(failed && { outcome: "failure" }) });
     await this.#options.tracing?.end();
     if (errors.length > 0) throw errors[0];
   }

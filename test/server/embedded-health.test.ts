@@ -1,6 +1,6 @@
-import { renameSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
-import { type A2A, createA2A, type Readiness } from "../../src/index.js";
+import { type A2A, type AuditRecord, createA2A, type Readiness } from "../../src/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { obedient } from "../conformance/agents.js";
 import { temporaryFile } from "../store/sqlite/files.js";
@@ -50,6 +50,24 @@ describe("the health of an embedded handler", () => {
     await expect.poll(() => a2a.readiness, { timeout: 20_000 }).toBe("unavailable");
     expect(heard).toEqual(["ready", "unavailable"]);
     await expect.poll(() => failure?.message, { timeout: 20_000 }).toContain(path);
+  });
+
+  it("ends as a failure in the audit log after its file was overwritten", async () => {
+    const [path, other] = [temporaryFile(), temporaryFile()];
+    await sqliteStore(other).close();
+    const records: AuditRecord[] = [];
+    const audit = { write: (record: AuditRecord) => void records.push(record) };
+    const store = sqliteStore(path);
+    const a2a = createA2A({ agent: obedient("embedded"), store, audit, limits: { storeRecoveryMs: 1 } });
+    open.push(a2a);
+    await a2a.start();
+    writeFileSync(path, readFileSync(other));
+    await expect.poll(() => a2a.failureSignal.aborted, { timeout: 20_000 }).toBe(true);
+    await a2a.close({ graceMs: 0 });
+    expect(records.map(({ event, outcome }) => [event, outcome])).toEqual([
+      ["server.started", "success"],
+      ["server.stopped", "failure"],
+    ]);
   });
 
   it("is ready again when the file is back in time, and no failure is reported", async () => {
