@@ -43,9 +43,12 @@ export function createPushOperations(
   return {
     async redrive(request, cause = {}) {
       const now = dispatcher()?.now() ?? Date.now();
-      const count = await redrive(parts, { ...request, now }, cause);
-      if (count > 0) dispatcher()?.wake();
-      return count;
+      try {
+        return await redrive(parts, { ...request, now }, cause);
+      } finally {
+        // A redrive that fails has possibly made some deliveries due.
+        dispatcher()?.wake();
+      }
     },
     attemptsOf: (key) => dispatcher()?.attemptsOf(key) ?? [],
     async send(event) {

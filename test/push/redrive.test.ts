@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { memoryStore } from "../../src/store/memory/index.js";
+import type { TaskStore } from "../../src/store/task-store.js";
+import { accept, Receiver, refuse } from "./receiver.js";
+import { Log, Rig, type RigOptions } from "./rig.js";
+
+const patience = { timeout: 20_000, interval: 10 };
+let store: TaskStore;
+let receiver: Receiver;
+
+beforeEach(async () => {
+  store = memoryStore();
+  receiver = await Receiver.start();
+  onTestFinished(() => receiver.stop());
+});
+
+/** A dispatcher that looks for deliveries only when it is woken. */
+const rig = (options: Partial<RigOptions> = {}): Promise<Rig> =>
+  new Rig(store, { receivers: [receiver], pollMs: 600_000, ...options }).start();
+
+describe("PushControl.redrive()", () => {
+  it("delivers what it resumed before the store failed", async () => {
+    receiver.answer = refuse(410);
+    const one = await rig();
+    const logs = [await Log.create(store, [receiver.url("/a")]), await Log.create(store, [receiver.url("/b")])];
+    one.news();
+    await expect.poll(() => one.control.deadLetters(), patience).toHaveLength(2);
+    // Ends the claims that follow the last attempts.
+    await sleep(300);
+    const keys = logs.map(({ head: { taskId } }, number) => ({ taskId, configId: number === 0 ? "/a" : "/b" }));
+    receiver.answer = accept;
+    const { redriveDeliveries } = store;
+    store.redriveDeliveries = async (request) => {
+      const count = await redriveDeliveries(request);
+      if (request.keys?.[0]?.configId === "/b") throw new Error("the disk is full");
+      return count;
+    };
+    await expect(one.control.redrive(keys)).rejects.toThrow("the disk is full");
+    await expect.poll(() => receiver.of("/a").length, patience).toBe(2);
+  });
+});
