@@ -315,6 +315,21 @@ function redriving(contract: StoreContract): void {
     expect(keysOf(await store.claimDeliveries(claim)).sort()).toEqual(["a x", "c x"]);
   });
 
+  scenario(contract, "bring the next attempt of a named one to now, with its failures", async (store) => {
+    for (const taskId of ["a", "b", "held"]) await createDue(store, taskId);
+    for (const one of await store.claimDeliveries(claim)) {
+      const retry = { kind: "retry", at: NOW + 9_000, failure: "refused", failingSince: 1 } as const;
+      if (one.taskId !== "held") await settle(store, one, retry);
+    }
+    const keys = ["a", "held"].map((taskId) => ({ taskId, configId: "x" }));
+    expect(await store.redriveDeliveries({ now: NOW })).toBe(0);
+    expect(await store.redriveDeliveries({ now: NOW, keys })).toBe(1);
+    expect(await store.redriveDeliveries({ now: NOW, keys })).toBe(0);
+    expect(await store.nextDelivery()).toBe(NOW);
+    expect(await claimOne(store)).toMatchObject({ taskId: "a", position: 1, attempts: 1, failingSince: 1 });
+    expect(await store.nextDelivery()).toBe(NOW + 9_000);
+  });
+
   scenario(contract, "keep a task that is over again, once it has something to deliver", async (store) => {
     const head = await create(store, { taskId: "a" });
     await store.putPushConfig(configOf({ taskId: "a", configId: "x" }));

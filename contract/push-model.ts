@@ -125,13 +125,15 @@ async function follow(contract: StoreContract, store: TaskStore, model: Model, s
     case "claim":
       return claim(contract, store, model, step);
     case "redrive": {
-      const dead = [...model.configs.values()].filter(({ state }) => state === "dead");
       const { task } = step;
       const keys = task === undefined ? undefined : [keyOf(model, { ...step, task })];
-      const named = dead.filter((config) => keys?.some((key) => model.find(key) === config) ?? true);
-      expect(await store.redriveDeliveries({ now, ...(keys && { keys }) })).toBe(named.length);
-      for (const config of named) {
-        Object.assign(config, { state: "due", at: now, attempts: 0, failingSince: undefined, failure: "" });
+      const named = keys?.map((key) => model.find(key)) ?? [...model.configs.values()];
+      const dead = named.filter((config) => config?.state === "dead");
+      const waiting = named.filter((config) => keys && config?.state === "due" && !config.holder && config.at > now);
+      expect(await store.redriveDeliveries({ now, ...(keys && { keys }) })).toBe(dead.length + waiting.length);
+      for (const config of waiting) Object.assign(config ?? {}, { at: now });
+      for (const config of dead) {
+        Object.assign(config ?? {}, { state: "due", at: now, attempts: 0, failingSince: undefined, failure: "" });
       }
       return;
     }

@@ -47,7 +47,7 @@ export const auditEvents: { readonly [E in AuditEvent]: AuditEventRow } = {
   "push.target-refused": row("denied", "A webhook's address is forbidden."),
   "push.circuit-opened": row("failure", "A receiver keeps failing and gets one delivery at a time."),
   "push.dead-lettered": row("failure", "Deliveries of a configuration were given up."),
-  "push.redriven": own("success", "`count` deliveries that were given up are retried."),
+  "push.redriven": own("success", "`count` deliveries that were given up or waited are retried."),
   "key.used": row("success", "A key signed a card or signs notifications (`use`, `key`)."),
   "key.rotated": own("success", "Other keys are used from now on, for `use`."),
   "tls.reloaded": own("success", "New TLS files are used for new connections."),

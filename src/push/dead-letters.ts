@@ -41,7 +41,8 @@ export interface PushControl {
   /** Dead configurations, ordered by task id. Fewer than the limit means the last page. */
   deadLetters(query?: DeadLetterQuery): Promise<readonly DeadLetter[]>;
   /**
-   * Resumes dead deliveries from where they stopped: the named ones, or all.
+   * Resumes dead deliveries from where they stopped: the named ones, or all. Named ones that wait for their next attempt
+   * are attempted at once.
    * @returns the number of configurations
    */
   redrive(keys?: readonly PushConfigKey[]): Promise<number>;

@@ -9,7 +9,8 @@ import type { OperatorEvent } from "./operator-sends.js";
 /** The part of push notifications that the operator's service uses. */
 export interface PushOperations {
   /**
-   * Resumes dead deliveries from where they stopped: the named ones, or all that match the filters.
+   * Resumes dead deliveries from where they stopped: the named ones, or all that match the filters. Named ones that wait
+   * for their next attempt are attempted at once.
    * @param cause the operator's call, for the audit log
    * @returns the number of configurations
    */

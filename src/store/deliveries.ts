@@ -114,9 +114,15 @@ function factsOf({ time, durationMs, generation, status, answer }: AttemptFacts)
   return { time, durationMs, generation, status, answer };
 }
 
-/** Dead deliveries, made due again. */
-export function redriven({ position }: Delivery, now: number): Delivery {
-  return { position, state: DUE, at: now, attempts: 0, failingSince: undefined, failure: undefined };
+/**
+ * Delivery progress after a redrive by key: a dead one is due again without its failures, and one that waits for its
+ * next attempt is due at `now` with them. Undefined if nothing changes.
+ */
+export function redriven(delivery: Delivery, isHeld: boolean, now: number): Delivery | undefined {
+  const { position, state, at } = delivery;
+  if (state === DEAD)
+    return { position, state: DUE, at: now, attempts: 0, failingSince: undefined, failure: undefined };
+  return state === DUE && at > now && !isHeld ? { ...delivery, at: now } : undefined;
 }
 
 /** True if it counts towards its owner's limit: an idle configuration of a finished task will never be due again. */

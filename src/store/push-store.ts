@@ -93,8 +93,9 @@ export interface PushStore {
 
   /**
    * Makes dead configurations due at `now`, from their positions and without their failures: the named ones, or all that
-   * match the filters. With `keys`, filters have no effect.
-   * @returns the number of configurations
+   * match the filters. With `keys`, filters have no effect, and those among the named that are due later and that no
+   * process holds become due at `now` as well, with their failures.
+   * @returns the number of changed configurations
    */
   redriveDeliveries(request: RedriveDeliveries): Promise<number>;
 }
@@ -285,7 +286,7 @@ export interface StoredDelivery extends PushConfigKey {
   readonly holder: string | undefined;
 }
 
-/** Selects dead configurations to deliver again. */
+/** Selects configurations to deliver again at once. */
 export interface RedriveDeliveries {
   /** Milliseconds since the epoch. */
   readonly now: number;

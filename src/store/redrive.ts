@@ -13,9 +13,9 @@ interface Redriving {
 }
 
 /**
- * Makes dead configurations due again, in steps.
+ * Redrives configurations in steps.
  * @param keys default: all that are dead by now
- * @returns the number of configurations
+ * @returns the number of changed configurations
  */
 export async function redriveInSteps(
   { listDead, redrive }: Redriving,

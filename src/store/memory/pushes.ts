@@ -205,9 +205,10 @@ export class Pushes {
   }
 
   redrive(config: PushConfig, now: number): boolean {
-    if (config.delivery.state !== DEAD) return false;
+    const delivery = redriven(config.delivery, config.holder !== undefined, now);
+    if (delivery === undefined) return false;
     this.#leave(config);
-    config.delivery = redriven(config.delivery, now);
+    config.delivery = delivery;
     this.#enter(config);
     return true;
   }

@@ -199,7 +199,7 @@ function compose(parts: Parts): PostgresStore {
 function pushStoreOf(database: Database, schema: string, leases: Leases): PushStore {
   const claims = new PushClaims(database, schema, leases);
   database.history.onMove(() => claims.release());
-  const { redriveDead, ...changes } = configs;
+  const { redriveNamed, ...changes } = configs;
   return {
     ...methodsOn(database, { ...changes, ...pushLists }),
     claimDeliveries: (request) => claims.claim(request),
@@ -211,7 +211,7 @@ function pushStoreOf(database: Database, schema: string, leases: Leases): PushSt
         {
           listDead: (after, limit) =>
             pushLists.listDeadDeliveries(database, { ...filter, limit, ...(after && { after }) }),
-          redrive: (step) => redriveDead(database, step, now),
+          redrive: (step) => redriveNamed(database, step, now),
         },
         keys,
       );

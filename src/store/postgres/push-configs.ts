@@ -2,7 +2,6 @@ import {
   advanced,
   attemptOf,
   counts,
-  DEAD,
   type Delivery,
   DUE,
   deliveryFrom,
@@ -104,15 +103,16 @@ export function settleDelivery(
   }, GUARDED);
 }
 
-/** Makes dead configurations due. Returns their number. */
-export async function redriveDead(db: Database, keys: readonly PushConfigKey[], now: number): Promise<number> {
+/** Redrives configurations that are dead or wait for their next attempt. Returns their number. */
+export async function redriveNamed(db: Database, keys: readonly PushConfigKey[], now: number): Promise<number> {
   let count = 0;
   for (const key of keys) {
     count += await db.transaction(async (on) => {
       const task = await taskOf(on, key.taskId);
       const row = task && (await rowOf(on, task, key));
-      if (row?.delivery.state !== DEAD) return 0;
-      await save(on, row, redriven(row.delivery, now), undefined);
+      const delivery = row && redriven(row.delivery, row.holder !== null, now);
+      if (row === undefined || delivery === undefined) return 0;
+      await save(on, row, delivery, undefined);
       await remark(on, key.taskId);
       return 1;
     });

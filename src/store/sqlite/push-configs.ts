@@ -3,7 +3,6 @@ import {
   advanced,
   attemptOf,
   counts,
-  DEAD,
   type Delivery,
   DUE,
   deliveryFrom,
@@ -120,13 +119,14 @@ export function rescheduleDeliveries(db: Database, { latest, to }: WriteRequest<
   return unheld.run(to, latest, RESCHEDULE_STEP).changes + held.run(to, latest).changes;
 }
 
-/** Redrives the dead ones among the named. */
+/** Redrives the named ones that are dead or wait for their next attempt. */
 export function redriveDeliveries(db: Database, { now, keys = [] }: WriteRequest<"redriveDeliveries">): number {
   let count = 0;
   for (const { taskId, configId } of keys) {
     const row = pushRow(db, taskId, configId);
-    if (row?.delivery.state !== DEAD) continue;
-    change(db, row, redriven(row.delivery, now));
+    const delivery = row && redriven(row.delivery, row.holder !== null, now);
+    if (row === undefined || delivery === undefined) continue;
+    change(db, row, delivery);
     count++;
   }
   return count;

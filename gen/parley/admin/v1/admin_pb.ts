@@ -1513,7 +1513,8 @@ export const PushConfigKeySchema: GenMessage<PushConfigKey> = /*@__PURE__*/
   messageDesc(file_parley_admin_v1_admin, 39);
 
 /**
- * Names dead deliveries: those of `keys`, or all that match the filters. Without keys and filters: all.
+ * Names deliveries: dead or waiting ones of `keys`, or all dead ones that match the filters. Without keys and filters:
+ * all dead ones.
  *
  * @generated from message parley.admin.v1.RedriveDeliveriesRequest
  */
@@ -1561,7 +1562,7 @@ export const RedriveDeliveriesRequestSchema: GenMessage<RedriveDeliveriesRequest
  */
 export type RedriveDeliveriesResponse = Message<"parley.admin.v1.RedriveDeliveriesResponse"> & {
   /**
-   * Number of push configurations whose deliveries were resumed.
+   * Number of push configurations whose deliveries were resumed or brought forward.
    *
    * @generated from field: int64 count = 1;
    */
@@ -2772,7 +2773,8 @@ export const AdminService: GenService<{
     output: typeof ListAttemptsResponseSchema;
   },
   /**
-   * Resumes dead deliveries from where they stopped.
+   * Resumes dead deliveries from where they stopped, and attempts at once those of `keys` that wait for their next
+   * attempt.
    *
    * @generated from rpc parley.admin.v1.AdminService.RedriveDeliveries
    */
