@@ -122,6 +122,10 @@ describe("parley push of a file", () => {
     expect(await redrive("--task", "a", "--config", "y")).toEqual({ code: 0, stdout: "1\n", stderr: "" });
     expect((await redrive("--task", "a")).stdout).toBe("1\n");
     expect((await redrive("--task", "a")).stdout).toBe("0\n");
+    for (const unknown of [["b", "--config", "nope"], ["nope"], ["nope", "--config", "x"]]) {
+      const stderr = expect.stringContaining("the task does not exist or has no push configuration");
+      expect(await redrive("--task", ...unknown)).toMatchObject({ code: 1, stdout: "", stderr });
+    }
     expect((await redrive("--all", "--owner", "nobody", "--yes", "--json")).stdout).toBe("{}\n");
     expect((await redrive("--all", "--yes", "--json")).stdout).toBe('{"count":"2"}\n');
     const records = readFileSync(audit, "utf8")
@@ -129,10 +133,28 @@ describe("parley push of a file", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     expect(records.filter(({ event }) => event === "push.redriven").map(({ count }) => count)).toEqual([1, 1, 2]);
-    expect(records.filter(({ event }) => event === "admin.write")).toHaveLength(4);
+    expect(records.filter(({ event }) => event === "admin.write")).toHaveLength(5);
     for (const args of [[], ["--all", "--task", "a"], ["--all", "--config", "x"], ["--task", "a", "--owner", "o"]]) {
       expect(await redrive(...args)).toMatchObject({ code: 2, stdout: "" });
     }
     expect((await push(["test", "a", "x", "--store", file])).code).toBe(2);
+  });
+
+  it("brings the next attempt of a named delivery to now", async () => {
+    const store = sqliteStore(file);
+    const head = await create(store, { taskId: "a" });
+    await store.putPushConfig(configOf({ taskId: "a", configId: "x" }));
+    await follow(store, head);
+    const claim = { holder: "me", leaseMs: 60_000, now: 9_999, limit: 1 };
+    const [{ position, claim: number } = { position: 0, claim: 0 }] = await store.claimDeliveries(claim);
+    const at = Date.now() + 3_600_000;
+    const outcome = { kind: "retry", at, failure: "refused", failingSince: 1 } as const;
+    const key = { taskId: "a", configId: "x" };
+    await store.settleDelivery({ key, holder: "me", claim: number, position, outcome });
+    await store.close();
+    expect((await push(["redrive", "--store", file, "--all", "--yes"])).stdout).toBe("0\n");
+    expect((await push(["redrive", "--store", file, "--task", "a", "--config", "x"])).stdout).toBe("1\n");
+    const listed = await push(["list", "--store", file, "--json"]);
+    expect(Date.parse(JSON.parse(listed.stdout).deliveries[0].at)).toBeLessThan(at);
   });
 });

@@ -1,10 +1,10 @@
-import { create, toJson } from "@bufbuild/protobuf";
+import { toJson } from "@bufbuild/protobuf";
 import type { Command } from "commander";
 import {
   type Attempt,
   type Delivery,
   DeliverySchema,
-  DeliveryState,
+  type DeliveryState,
   ListAttemptsResponseSchema,
   RedriveDeliveriesResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
@@ -53,7 +53,7 @@ export function add(push: Command, io: Io): void {
 function addRedrive(push: Command, io: Io): void {
   const redrive = push
     .command("redrive")
-    .description("resume dead deliveries from where they stopped: those of a task, or all")
+    .description("resume deliveries at once: the dead and waiting ones of a task, or all dead ones")
     .option("--task <task>", "only those of a task")
     .option("--config <config>", "only this one of the task")
     .option("--all", "all, or those that the options below name", false)
@@ -179,16 +179,22 @@ async function redriveAll(flags: RedriveFlags, io: Io): Promise<void> {
     return;
   }
   await withService(flags, io, async (client) => {
-    const request = { taskId: task, states: [DeliveryState.DEAD] };
-    const dead = await readPages(client, methods.listDeliveries, "deliveries", { request, limit: MAX_KEYS });
-    const keys = dead.all
+    const request = { taskId: task };
+    const known = await readPages(client, methods.listDeliveries, "deliveries", { request, limit: MAX_KEYS });
+    const keys = known.all
       .filter(({ configId }) => config === undefined || configId === config)
       .map(({ taskId, configId }) => ({ taskId, configId }));
     // Without keys it would be all.
-    const answer = keys.length > 0 ? await client.redriveDeliveries({ keys }) : create(RedriveDeliveriesResponseSchema);
+    if (keys.length === 0) throw new CommandError("failed", notFound(config));
+    const answer = await client.redriveDeliveries({ keys });
     await print(io, flags.json ? jsonLine(RedriveDeliveriesResponseSchema, answer) : `${answer.count}\n`);
   });
 }
+
+const notFound = (config: string | undefined): string =>
+  config === undefined
+    ? "the task does not exist or has no push configurations"
+    : "the task does not exist or has no push configuration of this id";
 
 /** The most keys of one call. A task has far fewer configurations. */
 const MAX_KEYS = 1_000;
