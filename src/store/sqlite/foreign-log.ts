@@ -3,7 +3,7 @@ import { type Logger, silentLogger } from "../../core/log.js";
 import { READ_TIMEOUT_MS, withFile } from "./connection.js";
 import type { FileFault } from "./file-guard.js";
 import type { FileIdentity } from "./file-identity.js";
-import { lockFile } from "./lock.js";
+import { tryLock } from "./lock.js";
 import { FRAME_HEADER_BYTES, LOG_HEADER_BYTES } from "./log-index.js";
 
 /** Offset of the count of schema changes in the first page (https://www.sqlite.org/fileformat.html, section 1.3). */
@@ -53,21 +53,13 @@ export function setForeignLogAside(given: string, logger: Logger): void {
   if (!existsSync(`${path}-wal`) || statSync(path).size === 0) return;
   // Every store holds the lock file. While a store has the file open, closing a descriptor of ours could drop its
   // locks.
+  // Opening the file reports a lock that another store holds.
   const lock = existsSync(`${path}-lock`) ? tryLock(path) : { release: () => {} };
   if (lock === undefined) return;
   try {
     if (isForeignLog(path)) setLogAside(path, logger);
   } finally {
     lock.release();
-  }
-}
-
-function tryLock(path: string): { release(): void } | undefined {
-  try {
-    return lockFile(path, false, 0);
-  } catch {
-    // Opening the file reports it.
-    return undefined;
   }
 }
 

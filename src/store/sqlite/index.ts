@@ -8,6 +8,7 @@ import type { Synchronous } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { closeFiles } from "./file-identity.js";
 import { leaveLog } from "./foreign-log.js";
+import { unmarkInUse } from "./in-use.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import { logPreparation, prepareFile } from "./open.js";
 import { startWriter } from "./thread.js";
@@ -70,6 +71,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
         leaveLog(files, fault, logger);
         closeFiles(files);
         file.lock.release();
+        if (fault === undefined) unmarkInUse(file.path);
       },
     });
   } catch (error) {

@@ -45,6 +45,15 @@ export function lockFile(path: string, shared: boolean, timeoutMs: number = LOCK
   };
 }
 
+/** Locks a store's file exclusively, if nothing holds its lock. Does not wait. */
+export function tryLock(path: string): FileLock | undefined {
+  try {
+    return lockFile(path, false, 0);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Begins a transaction that stays open. Without a write-ahead log a reader holds a shared lock on the file. */
 function take(path: string, shared: boolean, timeoutMs: number): Database {
   const db = sqliteDriver().open(`${path}-lock`, { timeoutMs });

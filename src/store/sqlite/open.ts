@@ -3,19 +3,12 @@ import { dirname, resolve } from "node:path";
 import { type Logger, silentLogger } from "../../core/log.js";
 import { type Restoration, StoreError } from "../task-store.js";
 import { numberIn } from "./column.js";
-import {
-  APPLICATION_ID,
-  COPY_ID,
-  INCREMENTAL,
-  immediate,
-  READ_TIMEOUT_MS,
-  WRITE_TIMEOUT_MS,
-  withFile,
-} from "./connection.js";
+import { APPLICATION_ID, COPY_ID, INCREMENTAL, READ_TIMEOUT_MS, WRITE_TIMEOUT_MS, withFile } from "./connection.js";
 import { codeOf } from "./driver/codes.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { setForeignLogAside } from "./foreign-log.js";
+import { isMarkedInUse, markInUse } from "./in-use.js";
 import { holdersIn } from "./leases.js";
 import { type FileLock, holdersOf, lockFile } from "./lock.js";
 import { migrate, SCHEMA_VERSION } from "./migrations.js";
@@ -281,6 +274,7 @@ function prepare(db: Database, path: string, others: boolean, logger: Logger): O
   judge(path, { application: APPLICATION_ID, version: before });
   if (!others && statSync(path).size <= MAX_REWRITTEN_BYTES) letShrink(db);
   if (!others && before > 0) distinguish(db);
+  else if (!isMarkedInUse(db)) markInUse(db);
   // The processes that claimed these are gone.
   if (!others) db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
   logRestoration(path, db, logger);
@@ -288,13 +282,13 @@ function prepare(db: Database, path: string, others: boolean, logger: Logger): O
 }
 
 /**
- * Changes the schema change count in the first page, which distinguishes this file from earlier copies of it, so that
- * the log of one is not applied to the other (see `isForeignLog`).
+ * Marks the file as open. The changed schema also distinguishes it from earlier copies of it, so that the log of one is
+ * not applied to the other (see `isForeignLog`).
  */
 function distinguish(db: Database): void {
   // Leaves nothing else in the log, so that a crash here loses nothing.
   db.pragma("wal_checkpoint(TRUNCATE)");
-  immediate(db, () => db.exec("CREATE TABLE opened (once); DROP TABLE opened"));
+  markInUse(db);
 }
 
 /** Rewrites an older file so that it can shrink. */

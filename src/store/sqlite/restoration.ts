@@ -71,7 +71,8 @@ export function readRestorations(db: Database): readonly Restoration[] {
   return rows.map(([until, id]) => ({ until, id }));
 }
 
-function hasTable(db: Database, name: string): boolean {
+/** Tells whether a file has a table. */
+export function hasTable(db: Database, name: string): boolean {
   const sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
   return db.values<number>(sql).get(name) !== undefined;
 }

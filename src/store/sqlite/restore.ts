@@ -8,6 +8,7 @@ import { WRITE_TIMEOUT_MS, withFile } from "./connection.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { setLogAside } from "./foreign-log.js";
+import { hasLogFormat, isMarkedInUse } from "./in-use.js";
 import { lockFile } from "./lock.js";
 import { type CopyMark, markCopied, readCopyMark } from "./restoration.js";
 
@@ -22,7 +23,8 @@ export interface RestoreResult {
  * Makes the file of a store from a backup, after checking all of it. The file must not exist, and no process may have
  * had it open. The next server that opens it knows that it was restored.
  *
- * Also restores a file that another program copied, such as that of a stopped server. It has no digest to check.
+ * Also restores a file that another program copied, such as that of a stopped server. It has no digest to check. Refuses
+ * a copy of an open file, which lacks what its log has.
  * @throws StoreError `failed` if the backup does not exist or is in use, or the target exists or is in use; `damaged`;
  * `newer-schema`; `unavailable` if the disk is full or fails
  */
@@ -67,6 +69,10 @@ function finish(partial: string, from: string, hasDigest: boolean): Omit<Restore
   return withFile(partial, { mustExist: true, timeoutMs: WRITE_TIMEOUT_MS }, (db) => {
     checkContents(db, from);
     const mark = readCopyMark(db);
+    if (!hasDigest && isMarkedInUse(db) && hasLogFormat(from)) {
+      const why = "a store had it open when it was copied, and the latest changes may be missing";
+      throw new StoreError("failed", `${from} is not a whole copy: ${why}. Copy it by parley backup.`);
+    }
     if (mark !== undefined && !hasDigest) {
       throw new StoreError("damaged", `${from} is damaged: its end is missing, which has the digest.`);
     }

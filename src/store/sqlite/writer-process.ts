@@ -12,6 +12,7 @@ import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { closeFiles, type FileIdentity, openFiles } from "./file-identity.js";
 import { leaveLog } from "./foreign-log.js";
+import { unmarkInUse } from "./in-use.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import { logPreparation, type Prepared, prepareFile } from "./open.js";
 import type { FromWriter } from "./write.js";
@@ -92,6 +93,7 @@ class WriterProcess {
     leaveLog(this.#files, fault, logger);
     closeFiles(this.#files);
     this.#file.lock.release();
+    if (isLast && fault === undefined) unmarkInUse(this.#file.path);
     if (isLast && typeof address === "string") rmSync(dirname(address), { recursive: true, force: true });
     return process.exit(0);
   }

@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, truncateSyn
 import { afterEach, describe, expect, it } from "vitest";
 import { create, listAll, OWNER, readAll } from "../../../contract/setup.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
+import { restoreFile } from "../../../src/store/sqlite/restore.js";
 import { openDatabase } from "../../support/database.js";
 import { expectSoundFile } from "../../support/sound-file.js";
 import { temporaryFile } from "./files.js";
@@ -72,6 +73,48 @@ describe("a file that is restored while a store has it open", () => {
     const soon = { timeout: 4_000, interval: 20 };
     await expect.poll(() => store.health.status, soon).toMatchObject({ reason: /tasks.db was overwritten/ });
     await expect(create(store, { taskId: "lost" })).rejects.toMatchObject(unavailable);
+  });
+});
+
+describe("a copy that was made without the log", () => {
+  let copies = 0;
+  /** Copies a file and restores from the copy. */
+  const restored = async (path: string): Promise<number> => {
+    const copy = `${path}-${copies++}`;
+    copyFileSync(path, copy);
+    return (await restoreFile(copy, `${copy}-restored`)).tasks;
+  };
+  const refusal = { kind: "failed", message: expect.stringMatching(/a store had it open when it was copied/) };
+
+  it("is refused until the last of several stores has closed the file", async () => {
+    const path = temporaryFile();
+    const [one, other] = [sqliteStore({ path, shared: true }), sqliteStore({ path, shared: true })];
+    opened.push(one, other);
+    await create(one, { taskId: "one" });
+    await expect(restored(path)).rejects.toMatchObject(refusal);
+    await one.close();
+    await create(other, { taskId: "other" });
+    await expect(restored(path)).rejects.toMatchObject(refusal);
+    await other.close();
+    expect(await restored(path)).toBe(2);
+  });
+
+  it("is refused after a crash, until a store has read the log", async () => {
+    const path = temporaryFile();
+    const store = open(path);
+    await create(store, { taskId: "kept" });
+    const crashed = temporaryFile();
+    for (const suffix of ["", "-wal"]) copyFileSync(`${path}${suffix}`, `${crashed}${suffix}`);
+    await expect(restored(crashed)).rejects.toMatchObject(refusal);
+    await open(crashed).close();
+    expect(await restored(crashed)).toBe(1);
+  });
+
+  it("is whole if SQLite made it", async () => {
+    const path = temporaryFile();
+    await create(open(path), { taskId: "kept" });
+    vacuumInto(path, `${path}-copy`);
+    expect(await restored(`${path}-copy`)).toBe(1);
   });
 });
 

@@ -8,6 +8,7 @@ import { countTo, create, follow, headOf, leaseOf, numbered, OWNER, readAll } fr
 import { closeFiles, openFiles } from "../../../src/store/sqlite/file-identity.js";
 import { frameOf } from "../../../src/store/sqlite/frames.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
+import { restoreFile } from "../../../src/store/sqlite/restore.js";
 import { MessageBuilder } from "../../../src/store/sqlite/write-codec.js";
 import { helloOf, type WriterAnswer } from "../../../src/store/sqlite/writer-protocol.js";
 import type { AppendRequest, TaskStore } from "../../../src/store/task-store.js";
@@ -64,6 +65,7 @@ describe("a process that writes a file for several others", () => {
     expect(existsSync(dirname(address))).toBe(false);
     expect(readdirSync(dirname(path)).sort()).toEqual(["tasks.db", "tasks.db-lock"]);
     expect(expectSoundFile(path)).toBe(2);
+    expect(await restoreFile(path, `${path}-restored`)).toMatchObject({ tasks: 2 });
   }, 30_000);
 
   it("shares the file with other servers if asked to", async () => {
