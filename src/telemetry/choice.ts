@@ -52,12 +52,14 @@ export function hasEffect(): boolean {
 }
 
 function isRegistered(): boolean {
-  return registered()?.trace !== undefined;
+  const registry = registered();
+  return registry?.trace !== undefined || registry?.metrics !== undefined;
 }
 
 /** The parts that an SDK has registered. */
 interface Registry {
   readonly trace?: unknown;
+  readonly metrics?: unknown;
   readonly context?: unknown;
   readonly propagation?: unknown;
 }

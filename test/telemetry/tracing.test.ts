@@ -1,8 +1,18 @@
-import { type Attributes, propagation, type Span, type SpanOptions, type Tracer, trace } from "@opentelemetry/api";
+import {
+  type Attributes,
+  createNoopMeter,
+  metrics,
+  propagation,
+  type Span,
+  type SpanOptions,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
 import { afterEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../../src/core/log.js";
 import { createServer, type Server, type ServerOptions } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { usesApi } from "../../src/telemetry/choice.js";
 import { openTelemetryApi } from "../../src/telemetry/load.js";
 import { Tracing } from "../../src/telemetry/tracing.js";
 import { obedient } from "../conformance/agents.js";
@@ -11,6 +21,7 @@ import { say } from "../limits/world.js";
 let server: Server | undefined;
 afterEach(async () => {
   trace.disable();
+  metrics.disable();
   propagation.disable();
   await server?.close({ graceMs: 0 });
   server = undefined;
@@ -66,6 +77,19 @@ describe("a server with `telemetry: true`", () => {
     await call();
     expect(names).toEqual(["SendMessage"]);
     expect(noted).toEqual([{ "rpc.method": "lf.a2a.v1.A2AService/SendMessage" }]);
+  });
+});
+
+describe("a server without the option `telemetry`", () => {
+  const meter = { getMeter: () => createNoopMeter() };
+
+  it.each([
+    ["spans", () => registerSdk({ isSampled: true })],
+    ["metrics", () => metrics.setGlobalMeterProvider(meter)],
+  ] as const)("uses an SDK for %s", (_, register) => {
+    expect(usesApi(undefined)).toBe(false);
+    register();
+    expect(usesApi(undefined)).toBe(true);
   });
 });
 
