@@ -23,6 +23,25 @@ afterAll(() => world.server.close());
 /** An operator who is a caller, too: nothing is refused for want of credentials. */
 const all = { ...bearer(tokens.write), "x-key": tokens.caller };
 
+const callerHeaders = (key: string): Record<string, string> => ({
+  "x-key": key,
+  "a2a-version": "1.0",
+  "content-type": "application/a2a+json",
+});
+
+/** Begins a task of a caller that waits. @returns its id */
+async function taskOf(key: string): Promise<string> {
+  const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "wait isolation" }] };
+  const body = JSON.stringify({ message, configuration: { returnImmediately: true } });
+  const answer = await fetch(`http://${ports.http}/message:send`, {
+    method: "POST",
+    headers: callerHeaders(key),
+    body,
+  });
+  const { task } = (await answer.json()) as { task: { id: string } };
+  return task.id;
+}
+
 const overHttp = Object.entries(bindings).filter(([name]) => name !== "rest");
 
 describe("AdminService on the ports of the A2A protocol", () => {
@@ -38,8 +57,10 @@ describe("AdminService on the ports of the A2A protocol", () => {
 
   it("does not exist over REST, whose paths below /v1 mean what they mean in the A2A protocol", async () => {
     const caller = bindings.rest(ports.http);
+    // A task of another owner, which an operator could read and end.
+    const taskId = await taskOf(tokens.other);
     for (const method of AdminService.methods) {
-      const { code, text } = await caller.call(method, { taskId: "t", configId: "c" }, all, PATIENCE_MS);
+      const { code, text } = await caller.call(method, { taskId, configId: "c" }, all, PATIENCE_MS);
       // `/v1` begins the paths of A2A 0.3, and is a tenant in those of 1.0.
       if (code === "OK") expect(Object.keys(JSON.parse(text)).sort(), method.name).toContain("tasks");
       else
@@ -47,6 +68,8 @@ describe("AdminService on the ports of the A2A protocol", () => {
           /^(UNIMPLEMENTED|NOT_FOUND|INVALID_ARGUMENT|HTTP 40[45]|FAILED_PRECONDITION)$/,
         );
     }
+    const after = await fetch(`http://${ports.http}/tasks/${taskId}`, { headers: callerHeaders(tokens.other) });
+    expect(await after.json()).toMatchObject({ status: { state: "TASK_STATE_WORKING" } });
   });
 
   it("does not exist over JSON-RPC", async () => {

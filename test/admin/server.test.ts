@@ -60,6 +60,15 @@ describe("the server's state", () => {
     expect(Date.parse(listed.executions[0]?.since ?? "")).toBeLessThanOrEqual(Date.now());
   });
 
+  it("lists executions that wait for a slot", async () => {
+    world = await openWorld({}, { limits: { maxExecutions: 1, maxExecutionsPerOwner: 1, shutdownGraceMs: 50 } });
+    for (const text of ["wait server-first", "wait server-second"]) await send(text);
+    const listed = async (): Promise<object> => (await ask("/v1/executions")).json;
+    await expect.poll(listed).toMatchObject({ executions: [{ running: true }, {}] });
+    expect(await listed()).not.toMatchObject({ executions: [{}, { running: true }] });
+    expect((await ask("/v1/server")).json).toMatchObject({ running: "1", waiting: "1" });
+  });
+
   it("has the start of the process and the number of tasks that wait for a person", async () => {
     world = await openWorld();
     for (const text of ["ask server-ask", "auth server-auth", "wait server-wait", "echo"]) await send(text);

@@ -32,6 +32,15 @@ describe("prettyLog()", () => {
     expect(silent.written()).toBe("");
   });
 
+  it("follows a level that is set later", () => {
+    const { log, written } = lines("info", false);
+    log.level = "error";
+    log.warn({}, "not said");
+    log.level = "debug";
+    log.debug({}, "said");
+    expect(written()).toBe("12:03:04.005 DEBUG said\n");
+  });
+
   it("lets nothing that a client sent speak to the terminal, or begin a line", () => {
     const { log, written } = lines("info", false);
     log.info({ a: "x\x1b[2J", b: "y\n12:00 INFO forged", c: { d: "\x1b[31m" } }, "one\r\n\x1b]0;title\x07");

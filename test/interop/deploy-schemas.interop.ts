@@ -46,6 +46,13 @@ describe("the OpenTelemetry collector", () => {
   });
 });
 
+describe("Compose", () => {
+  it("sends traces to the address at which the collector listens", () => {
+    const [, port] = /OTEL_EXPORTER_OTLP_ENDPOINT: http:\/\/collector:(\d+)$/m.exec(text("compose/compose.yaml")) ?? [];
+    expect(text("compose/collector.yaml")).toMatch(new RegExp(`\\n {6}http:\\n +endpoint: 0\\.0\\.0\\.0:${port}\\n`));
+  });
+});
+
 /** Checks a file of Compose or Kubernetes as it would be after an edit. */
 async function checked(file: string, edited: string): Promise<Printed> {
   mkdirSync(join(folder, dirname(file)), { recursive: true });

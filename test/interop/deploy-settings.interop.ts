@@ -263,6 +263,15 @@ describe("the unit of systemd", () => {
     expect([...unit.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, set]) => set)).toEqual([value]);
   });
 
+  it.each(["http", "grpc"])("has a socket for %s at the address that nginx forwards to first", (name) => {
+    const [, forwarded] =
+      new RegExp(`upstream parley_${name} \\{\\s+server (\\S+)`).exec(text("nginx/parley.conf")) ?? [];
+    expect(forwarded).toMatch(/:\d+$/);
+    const socket = text(`systemd/parley-${name}.socket`);
+    expect(socket).toContain(`\nListenStream=${forwarded}\n`);
+    expect(socket).toContain(`\nFileDescriptorName=${name}\n`);
+  });
+
   it("keeps tasks and backups in folders that systemd creates, and gives each instance an address", () => {
     const set = environments["systemd/parley@.service"]?.variables();
     expect(set).toMatchObject({

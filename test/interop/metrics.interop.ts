@@ -142,6 +142,7 @@ describe("the meters of the API", () => {
     const point = isProduced ? [] : [{ value: 1 }];
     expect(find(collected, "parley.calls")?.dataPoints ?? []).toMatchObject(point);
     expect(find(collected, "rpc.server.call.duration.count")?.dataPoints ?? []).toMatchObject(point);
+    expect(find(collected, "process.memory.usage")?.dataPoints ?? []).toHaveLength(point.length);
     await server.close();
     await provider.shutdown();
     api.metrics.disable();

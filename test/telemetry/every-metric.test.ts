@@ -357,5 +357,7 @@ describe("a metric changes with its cause", () => {
     const change = cases[key as MetricName];
     expect(change, `no case changes ${name}`).toBeDefined();
     await change();
+    // No label has the id of a task, a context or a message.
+    expect([...(await seriesOf(world.server)).keys()].join("\n")).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
   });
 });
