@@ -13,7 +13,7 @@ import { connect } from "../world.js";
 import { failing, followUps, harmless } from "./habits.js";
 import { type Habit, type ZooBinding, zooServer } from "./zoo-server.js";
 
-setConstantsOfFile(remoteBounds, { maxOutageMs: 1_000 });
+setConstantsOfFile(remoteBounds, { maxOutageMs: 2_000 });
 
 vi.setConfig({ testTimeout: 60_000 });
 
