@@ -10,7 +10,7 @@ const ROUNDS = 9;
 /** Kinds of calls, one after the other: labels that are always the same would cost less. */
 const KINDS = 64;
 
-/** What is counted, by its name. */
+/** Kinds of work that count, by their names. */
 function counted(metrics: Metrics): Readonly<Record<string, (index: number) => void>> {
   const methods = A2AService.methods.map(({ name }) => name);
   const pick = (values: readonly string[], at: number): string => values[at % values.length] ?? "";

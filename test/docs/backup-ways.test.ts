@@ -67,6 +67,11 @@ async function startsAgainAfterEachCommit(): Promise<void> {
   const { stdout } = spawnSync("python3", ["-c", disturbed, path, `${path}-copy`], { encoding: "utf8" });
   const copied = stdout.trim().split("\n").map(Number);
   expect(copied.slice(0, 22)).toEqual([...Array.from({ length: 20 }, () => 10), 20, 30]);
+  const ours = temporaryFile();
+  await create(open(ours), { taskId: "kept" });
+  const copy = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).backup(sqlite3.connect(sys.argv[2]))";
+  expect(spawnSync("python3", ["-c", copy, ours, `${ours}-copy`]).status).toBe(0);
+  await expect(restoredTasks(`${ours}-copy`)).rejects.toMatchObject({ kind: "failed" });
 }
 
 /** Changes a byte of the stored entries in a file. */

@@ -204,7 +204,7 @@ it("names the store, signals and addresses of replicas, and where the password o
   });
 });
 
-/** What systemd-analyze rates as open: the server needs it, or DevicePolicy=closed allows harmless devices. */
+/** Settings that systemd-analyze rates as open: the server needs them, or DevicePolicy=closed allows harmless devices. */
 const needed = [
   "RootDirectory=/RootImage=",
   "MemoryDenyWriteExecute=",
@@ -217,7 +217,7 @@ const needed = [
   "NotifyAccess=",
 ];
 
-/** What the unit sets and systemd-analyze does not rate. */
+/** Settings of the unit that systemd-analyze does not rate. */
 const unrated = {
   Type: "notify",
   KillMode: "mixed",

@@ -97,7 +97,7 @@ class World {
 const ofExecution = ["a step is stored", "an execution ended", "call"];
 const ofWrite = ["admin.write", "call"];
 
-/** What is told of each request. */
+/** Lines and records of each request. */
 const allTold: Readonly<Record<string, readonly string[]>> = {
   accepted: [...ofExecution, "push.config-stored"],
   dead: [
