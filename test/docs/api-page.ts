@@ -20,7 +20,7 @@ export function serve(agent: Agent): Promise<Server> {
 \`\`\`
 
 Your editor shows the whole docstring of an export, and \`npm run docs\` writes all of them
-to \`.cache/docs\`. Messages of the protocol, such as \`Task\` and \`TaskState\`, are exported by
+to \`.cache/api\`. Messages of the protocol, such as \`Task\` and \`TaskState\`, are exported by
 \`parley-a2a/gen\`, generated from the contract in \`proto/\`.
 `;
 
