@@ -115,7 +115,7 @@ export async function readExport(text: string): Promise<TaskImport> {
 /** Maximum length of a header that `exportedTask` reads, in characters. A header has a few short names. */
 const MAX_HEADER = 16 * 1024;
 
-/** Returns the task that the header of an export names. Undefined if there is no such header; the rest is not read. */
+/** Reads the header of an export, and nothing else of it. Returns the task in it; undefined without a valid header. */
 export function exportedTask(text: string): ExportedTask | undefined {
   const end = text.indexOf("\n");
   if (end < 0 || end > MAX_HEADER) return undefined;

@@ -109,7 +109,7 @@ export class TracedSpan implements TraceHeaders {
     this.context = context;
   }
 
-  /** True if this process does not sample the span, nor what is below it. */
+  /** True if this process samples neither the span nor its children. */
   get isDropped(): boolean {
     return isDropped(this.#span);
   }
