@@ -35,7 +35,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "the service calls it; it knows no wire, no method",
   },
   version: {
-    may: ["core", "wire"],
+    may: ["core", "wire", "task"],
     because: "whoever serves a version or names one looks it up here; it serves nobody",
   },
   card: {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { knownSecrets } from "../auth/known-secrets.js";
-import type { CallerInput } from "../core/caller.js";
+import type { CallerInput } from "../core/call.js";
 import type { Logger } from "../core/log.js";
 import { messageIn } from "../core/members.js";
 import type { AdminToken } from "./options.js";

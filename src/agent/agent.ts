@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue, MessageInitShape } from "@bufbuild/protobuf
 import type { AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { SecuritySchemeInput } from "../auth/scheme-card.js";
 import type { AgentSecurity } from "../auth/security.js";
-import type { Caller } from "../core/caller.js";
+import type { Caller } from "../core/call.js";
 import type { PlainFile, PlainPart, ReadableMessage, ReadableTask } from "../task/plain.js";
 import type { TurnConversation } from "./conversation.js";
 import type { DelegatedContent, DelegateOptions, RemoteAgent, SubTask, TurnCallOptions } from "./delegation.js";

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { NullValue, type Value } from "@bufbuild/protobuf/wkt";
+import { COUNTED_EVENT_LEVELS, EVENT_JSON_LEVELS } from "../core/limits.js";
 import { membersOf } from "../core/members.js";
-import { COUNTED_EVENT_LEVELS, EVENT_JSON_LEVELS } from "../core/nesting.js";
 import { jsonOf, listMessage, setOwn, structMessage, valueMessage } from "../wire/json-value.js";
 import type { Content } from "./event.js";
 

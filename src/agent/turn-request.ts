@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Caller, CallerToken } from "../core/caller.js";
+import type { Caller, CallerToken } from "../core/call.js";
 import type { TracedSpan } from "../telemetry/tracer.js";
 
 /** One accepted message with everything that its execution needs. */

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Message, Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Caller } from "../core/caller.js";
+import type { Caller } from "../core/call.js";
 import {
   dataOf,
   filesOf,

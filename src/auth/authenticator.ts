@@ -1,5 +1,4 @@
-import type { Call } from "../core/call.js";
-import type { CallerInput } from "../core/caller.js";
+import type { Call, CallerInput } from "../core/call.js";
 
 /**
  * Identifies the caller from the headers (`call.header`) and the connection (`call.peer`), once per call and before any

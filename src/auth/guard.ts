@@ -1,6 +1,5 @@
 import { type Audit, forAudit, silentAudit } from "../audit/audit.js";
-import type { Call } from "../core/call.js";
-import { anonymous, type Caller, type CallerInput } from "../core/caller.js";
+import { anonymous, type Call, type Caller, type CallerInput } from "../core/call.js";
 import { A2AError } from "../core/error.js";
 import { logFacts } from "../core/log.js";
 import { defined, membersOf } from "../core/members.js";

@@ -1,5 +1,4 @@
-import type { Call } from "../core/call.js";
-import type { CallerInput } from "../core/caller.js";
+import type { Call, CallerInput } from "../core/call.js";
 import { httpCredentials } from "./credentials.js";
 import { type KnownSecret, knownSecrets, ownerNames, secretFaults } from "./known-secrets.js";
 import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";

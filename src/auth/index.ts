@@ -1,7 +1,7 @@
 // Security schemes of agents, and the callers that they find. `SecurityScheme` is the interface for a
 // scheme of your own.
 
-export { anonymous, type Caller, type CallerInput, type OwnerOf } from "../core/caller.js";
+export { anonymous, type Caller, type CallerInput, type OwnerOf } from "../core/call.js";
 export { type ApiKey, type ApiKeySchemeOptions, apiKeyScheme } from "./api-key.js";
 export type { Authenticator } from "./authenticator.js";
 export { type CustomSchemeOptions, customScheme } from "./custom.js";

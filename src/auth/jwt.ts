@@ -1,5 +1,5 @@
 import { notPromised } from "../core/async.js";
-import type { CallerInput } from "../core/caller.js";
+import type { CallerInput } from "../core/call.js";
 import type { Limits } from "../core/limits.js";
 import { evictOldest, TransientMap } from "../core/maps.js";
 import { sourceOf } from "../core/net.js";

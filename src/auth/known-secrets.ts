@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
-import type { CallerInput } from "../core/caller.js";
+import type { CallerInput } from "../core/call.js";
 import { lazy } from "../core/lazy.js";
 import type { SecurityScheme } from "./scheme.js";
 

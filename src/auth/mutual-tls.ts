@@ -1,6 +1,5 @@
 import { notPromised } from "../core/async.js";
-import type { ClientCertificate } from "../core/call.js";
-import type { CallerInput } from "../core/caller.js";
+import type { CallerInput, ClientCertificate } from "../core/call.js";
 import { type CallerNames, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** Options of `mutualTlsScheme`. */

@@ -1,6 +1,5 @@
 import { isPromiseLike } from "../core/async.js";
-import type { Call } from "../core/call.js";
-import type { CallerInput } from "../core/caller.js";
+import type { Call, CallerInput } from "../core/call.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { ChecksUnderWay } from "./checks-under-way.js";

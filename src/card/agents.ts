@@ -3,7 +3,7 @@ import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent, AgentCardInput, ExtendedCard } from "../agent/agent.js";
 import { type AgentSecurity, securityCard, securityFaults } from "../auth/security.js";
 import { isPromiseLike } from "../core/async.js";
-import type { Caller } from "../core/caller.js";
+import type { Caller } from "../core/call.js";
 import { aBoolean, firstFaults, nearest, shown } from "../core/options.js";
 import { servedVersions } from "../version/versions.js";
 import type { Route } from "../wire/routes.js";

@@ -6,10 +6,10 @@ import { newId } from "../core/ids.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type LogCause, type Logger, silentLogger } from "../core/log.js";
 import { TransientMap } from "../core/maps.js";
-import type { Scope, TaskNames } from "../core/task-names.js";
 import type { SignalMember, Signals } from "../signals/signals.js";
 import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
+import type { Scope, TaskNames } from "../task/task-names.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import { TaskControl } from "./control.js";
@@ -29,7 +29,7 @@ import { Sender } from "./send/send.js";
 import type { SendCommand, SendResult } from "./send/send-command.js";
 import { DirectCalls, Shutdown, shuttingDown } from "./shutdown.js";
 
-export type { Scope } from "../core/task-names.js";
+export type { Scope } from "../task/task-names.js";
 export type { EnginePushes, EntriesRequest } from "./pushes.js";
 export type { SendCommand, SendResult } from "./send/send-command.js";
 

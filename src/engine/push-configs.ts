@@ -1,6 +1,6 @@
 import { taskNotFound } from "../core/error.js";
-import type { Scope } from "../core/task-names.js";
 import type { NewPushConfig, PushConfigKey, TaskStore } from "../store/task-store.js";
+import type { Scope } from "../task/task-names.js";
 import { toCallerError, tooManyPushConfigs } from "./log/outage.js";
 import { countedConfig, type QuotaScope } from "./quota-scope.js";
 import type { Tasks } from "./read/tasks.js";

@@ -6,7 +6,7 @@ import type { Authenticator } from "../auth/authenticator.js";
 import type { AgentDirectory, AgentsGiven, AgentsInput } from "../card/agents.js";
 import type { CardSigning } from "../card/signing/kept-signatures.js";
 import type { ConsoleOptions } from "../console/options.js";
-import type { OwnerOf } from "../core/caller.js";
+import type { OwnerOf } from "../core/call.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { RemoteAgents } from "../delegation/options.js";

@@ -14,7 +14,7 @@ import {
   type Relay,
   type TurnContext,
 } from "../../gen/parley/log/v1/log_pb.js";
-import { STORED_LEVELS } from "../core/nesting.js";
+import { STORED_LEVELS } from "../core/limits.js";
 import { binaryReader } from "../wire/binary-reader.js";
 import { binaryWriter } from "../wire/binary-writer.js";
 import { LARGE_BYTES, mark } from "../wire/marks.js";

@@ -12,7 +12,7 @@ import {
   TalkMarkSchema,
   TalkSchema,
 } from "../../gen/parley/log/v1/log_pb.js";
-import { STORED_LEVELS } from "../core/nesting.js";
+import { STORED_LEVELS } from "../core/limits.js";
 import { binaryReader } from "../wire/binary-reader.js";
 import { binaryWriter } from "../wire/binary-writer.js";
 import { TaskFold, viewTask } from "./fold.js";

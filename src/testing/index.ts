@@ -19,7 +19,7 @@ import type { Step } from "../../gen/parley/log/v1/log_pb.js";
 import type { Agent } from "../agent/agent.js";
 import type { Content } from "../agent/event.js";
 import { agentMessage } from "../agent/message.js";
-import { anonymous, type CallerInput } from "../core/caller.js";
+import { anonymous, type CallerInput } from "../core/call.js";
 import { A2AError } from "../core/error.js";
 import { useIds } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";

@@ -6,8 +6,7 @@ import type {
   MessageShape,
 } from "@bufbuild/protobuf";
 import { orAborted } from "../core/async.js";
-import { Call } from "../core/call.js";
-import { anonymous, type CallerInput } from "../core/caller.js";
+import { anonymous, Call, type CallerInput } from "../core/call.js";
 import { A2AError } from "../core/error.js";
 import { composeNode, type NodeComponents } from "../server/compose-node.js";
 import type { A2AOptions } from "../server/options.js";

@@ -1,7 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Task, TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Reason, StatusCode } from "../core/error.js";
-import type { TaskNames } from "../core/task-names.js";
+import type { TaskNames } from "../task/task-names.js";
 import { isSideEffectFree } from "../wire/field-rules.js";
 import type { CardJson } from "./card-json.js";
 import type { JsonRpcDialect } from "./jsonrpc.js";

@@ -1,6 +1,6 @@
 import { A2AError } from "../core/error.js";
 import { lazyImport } from "../core/lazy.js";
-import type { TaskNames } from "../core/task-names.js";
+import type { TaskNames } from "../task/task-names.js";
 import { EMPTY_VERSION, parseVersion } from "../wire/service-params.js";
 import { v01 } from "./v0.1/index.js";
 import { v02 } from "./v0.2/index.js";

@@ -8,8 +8,8 @@ import {
 } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { Edition, ListValueSchema, StructSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { MESSAGE_LEVELS } from "../core/limits.js";
 import { defined, membersOf } from "../core/members.js";
-import { MESSAGE_LEVELS } from "../core/nesting.js";
 import { BinaryInput, fieldNumber, keepUnknown, wireTypeOf } from "./binary-input.js";
 import { readListValue, readStruct, readValue } from "./binary-value-reader.js";
 import { blankOf } from "./blank.js";

@@ -1,7 +1,7 @@
 import { type DescEnum, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import type { ListValue, Struct, Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import { base64Of } from "../core/bytes.js";
-import { WRITTEN_JSON_LEVELS } from "../core/nesting.js";
+import { WRITTEN_JSON_LEVELS } from "../core/limits.js";
 import { isLeftToLibrary } from "./field-rules.js";
 import type { Write } from "./json-form.js";
 import { finite, formatTimestamp, onOneLine, quote, unwritable, writeJsonValue } from "./json-text.js";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { completed } from "../../src/agent/event.js";
 import { type AgentsInput, registerAgents, reservedTenants } from "../../src/card/agents.js";
-import { anonymous } from "../../src/core/caller.js";
+import { anonymous } from "../../src/core/call.js";
 
 const wired = { pushNotifications: false, extensions: [] };
 const agent = (name: string, more: Partial<Agent> = {}): Agent => ({

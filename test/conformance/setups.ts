@@ -1,7 +1,7 @@
 import type { AgentCardInput } from "../../src/agent/agent.js";
 import type { Authenticator } from "../../src/auth/authenticator.js";
 import type { AgentsInput } from "../../src/card/agents.js";
-import { anonymous, type Caller } from "../../src/core/caller.js";
+import { anonymous, type Caller } from "../../src/core/call.js";
 import type { Limits } from "../../src/core/limits.js";
 import type { Logger } from "../../src/core/log.js";
 import type { PushOptions } from "../../src/push/options.js";

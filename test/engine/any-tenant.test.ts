@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { bytesOf } from "../../contract/setup.js";
 import { artifact, inputRequired } from "../../src/agent/event.js";
-import type { Caller } from "../../src/core/caller.js";
+import type { Caller } from "../../src/core/call.js";
 import type { Limits } from "../../src/core/limits.js";
 import type { EngineOptions } from "../../src/engine/engine.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";

@@ -3,7 +3,7 @@ import { Role, SendMessageRequestSchema, TaskState } from "../../gen/lf/a2a/v1/a
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact } from "../../src/agent/event.js";
 import { buildCard } from "../../src/card/build.js";
-import { anonymous } from "../../src/core/caller.js";
+import { anonymous } from "../../src/core/call.js";
 import { createEngine } from "../../src/engine/engine.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { Agent, Turn } from "../../src/agent/agent.js";
 import { AgentError } from "../../src/agent/errors.js";
 import { artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
-import { anonymous } from "../../src/core/caller.js";
+import { anonymous } from "../../src/core/call.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { scaled } from "../support/soak.js";

@@ -4,7 +4,7 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent, Turn } from "../../src/agent/agent.js";
 import type { ConversationMessage } from "../../src/agent/conversation.js";
 import { artifact, completed, failed, inputRequired, reply, working } from "../../src/agent/event.js";
-import { anonymous } from "../../src/core/caller.js";
+import { anonymous } from "../../src/core/call.js";
 import { foldStored } from "../../src/engine/log/fold-stored.js";
 import type { TaskHandle } from "../../src/engine/read/task-handle.js";
 import { taskPage } from "../../src/engine/read/task-reader.js";

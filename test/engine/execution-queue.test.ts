@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent, Turn } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
-import type { Caller } from "../../src/core/caller.js";
+import type { Caller } from "../../src/core/call.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import type { FixedLimit, Limits } from "../../src/core/limits.js";
 import type { TaskHandle } from "../../src/engine/read/task-handle.js";

@@ -12,7 +12,7 @@ import type { Agent } from "../../src/agent/agent.js";
 import type { TurnRequest } from "../../src/agent/turn-request.js";
 import type { AgentRegistration } from "../../src/card/agents.js";
 import { buildCard } from "../../src/card/build.js";
-import { anonymous } from "../../src/core/caller.js";
+import { anonymous } from "../../src/core/call.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { defaultLimits, type Limits } from "../../src/core/limits.js";
 import { createEngine, type Engine, type EngineOptions, type SendCommand } from "../../src/engine/engine.js";

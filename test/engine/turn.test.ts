@@ -5,7 +5,7 @@ import { TurnAborter } from "../../src/agent/abort.js";
 import { type Turn, turnWith } from "../../src/agent/agent.js";
 import { makeTurn } from "../../src/agent/turn.js";
 import type { TurnRequest } from "../../src/agent/turn-request.js";
-import { anonymous } from "../../src/core/caller.js";
+import { anonymous } from "../../src/core/call.js";
 
 const part = (value: string) => ({ content: { case: "text", value } as const });
 

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { expect } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
-import { anonymous } from "../../src/core/caller.js";
+import { anonymous } from "../../src/core/call.js";
 import type { FixedLimit, Limits } from "../../src/core/limits.js";
 import { secured } from "../auth/world.js";
 import { gates, obedient } from "../conformance/agents.js";

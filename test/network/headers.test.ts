@@ -3,7 +3,7 @@ import { logVerbosity, setLogVerbosity } from "@grpc/grpc-js";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { anonymous } from "../../src/core/caller.js";
+import { anonymous } from "../../src/core/call.js";
 import { poll } from "../../src/service/resume.js";
 import { setConstants } from "../support/constants.js";
 import { scaled } from "../support/soak.js";

@@ -1,8 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { A2AService, GetTaskRequestSchema, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { Call } from "../../src/core/call.js";
-import type { Caller } from "../../src/core/caller.js";
+import { Call, type Caller } from "../../src/core/call.js";
 import { authenticate } from "../../src/service/interceptors/authenticate.js";
 
 const call = (): Call =>

@@ -3,7 +3,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { type Message, MessageSchema, Role, SendMessageRequestSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type AnswerTaskRequest, AnswerTaskResponseSchema } from "../../../gen/parley/admin/v1/admin_pb.js";
 import type { AgentRegistration } from "../../card/agents.js";
-import type { Caller } from "../../core/caller.js";
+import type { Caller } from "../../core/call.js";
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import type { SendCommand } from "../../engine/engine.js";

@@ -10,7 +10,6 @@ import {
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
-import { isStoredId } from "../../core/task-names.js";
 import { statusDraft } from "../../engine/log/draft.js";
 import { readError } from "../../engine/log/outage.js";
 import { MAX_STATE_BYTES } from "../../engine/log/state-changes.js";
@@ -19,6 +18,7 @@ import { requestBounds } from "../../service/rules.js";
 import { type ConversationWrite, StoreError, type TaskRow, type TaskStore } from "../../store/task-store.js";
 import { encodeEntry, millisOf, placeDraft } from "../../task/entry.js";
 import { isTerminal } from "../../task/state.js";
+import { isStoredId } from "../../task/task-names.js";
 import { ExportWriter, inSlices, readExport, renameTask, type TaskImport, TransferError } from "../../task/transfer.js";
 import type { AdminMethods } from "../methods.js";
 import type { AdminParts } from "../parts.js";

@@ -7,8 +7,7 @@ import {
   type Message,
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { Limits } from "../../core/limits.js";
-import { UNCHECKED_JSON_LEVELS } from "../../core/nesting.js";
+import { type Limits, UNCHECKED_JSON_LEVELS } from "../../core/limits.js";
 import { isSideEffectFree, protobufRequest } from "../../wire/field-rules.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";

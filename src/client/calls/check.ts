@@ -1,6 +1,6 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { invalid, type Violation } from "../../core/error.js";
-import { MESSAGE_LEVELS } from "../../core/nesting.js";
+import { MESSAGE_LEVELS } from "../../core/limits.js";
 import { holdsJsonObject } from "../../wire/field-rules.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 

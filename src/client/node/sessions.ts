@@ -2,7 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
 import type { Socket } from "node:net";
 import { A2AError } from "../../core/error.js";
-import { StreamTables } from "../../core/stream-tables.js";
+import { StreamTables } from "../../core/maps.js";
 
 /**
  * Maximum number of concurrent calls per connection. A server that allows fewer gets further connections for the rest.

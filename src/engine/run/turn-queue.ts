@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type Message, MessageSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
-import { anonymous } from "../../core/caller.js";
+import { anonymous } from "../../core/call.js";
 import type { TaskHead } from "../../store/task-store.js";
 import type { TaskLog } from "../log/task-log.js";
 

@@ -1,11 +1,10 @@
 import type { Message, SendMessageRequest, Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Client } from "../../agent/abort.js";
 import type { AgentRegistration } from "../../card/agents.js";
-import type { SharedHold } from "../../core/call.js";
-import type { Caller, CallerToken } from "../../core/caller.js";
-import type { Scope } from "../../core/task-names.js";
+import type { Caller, CallerToken, SharedHold } from "../../core/call.js";
 import type { NewPushConfig } from "../../store/task-store.js";
 import type { View } from "../../task/fold.js";
+import type { Scope } from "../../task/task-names.js";
 import type { TracedSpan } from "../../telemetry/tracer.js";
 import type { TaskHandle } from "../read/task-handle.js";
 

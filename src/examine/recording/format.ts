@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type Message, MessageSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { UNCHECKED_JSON_LEVELS } from "../../core/limits.js";
 import { attempt } from "../../core/members.js";
-import { UNCHECKED_JSON_LEVELS } from "../../core/nesting.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";

@@ -2,8 +2,7 @@ import * as http2 from "node:http2";
 import { constants, type Http2Session, type Http2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { background } from "../../core/async.js";
-import { TransientSet } from "../../core/maps.js";
-import { StreamTables } from "../../core/stream-tables.js";
+import { StreamTables, TransientSet } from "../../core/maps.js";
 import { slowReader } from "../response.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 

@@ -8,8 +8,7 @@ import {
   type TaskPushNotificationConfig,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { httpCredentials } from "../../auth/credentials.js";
-import type { Call } from "../../core/call.js";
-import { CallerToken } from "../../core/caller.js";
+import { type Call, CallerToken } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
 import { defined } from "../../core/members.js";
 import type { SendCommand, SendResult } from "../../engine/engine.js";

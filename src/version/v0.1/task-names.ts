@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { A2AError } from "../../core/error.js";
-import { isStoredId, type NamedSend, type Scope, type TaskLookup, type TaskNames } from "../../core/task-names.js";
+import { isStoredId, type NamedSend, type Scope, type TaskLookup, type TaskNames } from "../../task/task-names.js";
 
 /**
  * Returns the stored id of a task whose client chose its name. The id depends only on the scope and the name, so every

@@ -1,4 +1,4 @@
-import { isNewId } from "./ids.js";
+import { isNewId } from "../core/ids.js";
 
 /** True if a text has the form of a stored id: one of this server, or one that is derived from a client's name. */
 export function isStoredId(id: string): boolean {
