@@ -11,6 +11,9 @@ export interface Rate {
 /** Maximum number of bursts by which events counted elsewhere may exceed the rate. */
 const MOST_AHEAD = 32;
 
+/** A wait below it, in milliseconds, is an error of rounding: sums of times lose the last bits of both. */
+const ROUNDING_MS = 0.001;
+
 /**
  * Limits the rate of events for each of many keys, such as addresses. A bucket holds `burst` tokens and regains one
  * each `intervalMs` (the generic cell rate algorithm, on a monotonic clock). A key costs one number and no timer.
@@ -44,7 +47,8 @@ export class RateLimiter {
   /** Milliseconds until the next event is allowed; 0 if it is allowed now. */
   waitMs(key: string): number {
     const now = performance.now();
-    return Math.max(0, this.#fullAt(key, now) - now - this.#mostMs + this.#intervalMs);
+    const waitMs = this.#fullAt(key, now) - now - this.#mostMs + this.#intervalMs;
+    return waitMs > ROUNDING_MS ? waitMs : 0;
   }
 
   /** Counts an event, even if it exceeds the rate. */
@@ -69,7 +73,7 @@ export class RateLimiter {
     const now = performance.now();
     const fullAt = this.#fullAt(key, now) + this.#intervalMs;
     const waitMs = fullAt - now - this.#mostMs;
-    if (waitMs > 0) return waitMs;
+    if (waitMs > ROUNDING_MS) return waitMs;
     this.#set(key, fullAt);
     return 0;
   }

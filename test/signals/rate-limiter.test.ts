@@ -22,6 +22,22 @@ describe("RateLimiter", () => {
     expect(taken(limiter, "b", 3)).toEqual([0, 0, 0]);
   });
 
+  it("gives a whole burst at any time, although times are rounded", () => {
+    const clock = vi.spyOn(performance, "now");
+    for (const intervalMs of [1_000, 1_000 / 3, 0.1]) {
+      for (let power = 2; power < 2 ** 40; power *= 2) {
+        for (const before of [1.1, 2.7, 4.9].map((bursts) => bursts * intervalMs)) {
+          clock.mockReturnValue(power - before + 0.123);
+          const limiter = new RateLimiter({ intervalMs, burst: 5, maxKeys: 10 });
+          expect(taken(limiter, "a", 4)).toEqual([0, 0, 0, 0]);
+          expect(limiter.waitMs("a")).toBe(0);
+          expect(taken(limiter, "a", 2)).toEqual([0, expect.closeTo(intervalMs, 2)]);
+        }
+      }
+    }
+    clock.mockRestore();
+  });
+
   it("saves up no more than a burst, however long the pause", () => {
     const limiter = new RateLimiter({ intervalMs: 100, burst: 2, maxKeys: 10 });
     limiter.take("a");
