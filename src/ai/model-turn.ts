@@ -10,7 +10,7 @@ import { GrowingText } from "./growing-text.js";
 import { generate, type ModelResponse } from "./model-call.js";
 import { modelMessage } from "./model-messages.js";
 import type { AIAgentOptions, PerTurn } from "./options.js";
-import { joined, type TalkMessage, talkOf } from "./talk.js";
+import { mergeMessages, type TalkMessage, talkOf } from "./talk.js";
 import {
   type NamedCall,
   needsApproval,
@@ -106,7 +106,7 @@ export class ModelTurn {
     const { memory = {} } = this.#options;
     const own = [this.#turn.taskId, this.#turn.message.taskId];
     const before = memory === false ? [] : await talkOf(this.#turn, memory, ({ taskId }) => !own.includes(taskId));
-    return joined([...before, await this.#replies.first()]).map(modelMessage);
+    return mergeMessages([...before, await this.#replies.first()]).map(modelMessage);
   }
 
   async #callModel(resolved: Resolved): Promise<ModelMessage[]> {
@@ -159,7 +159,7 @@ export class ModelTurn {
       more.push(...reply.more);
     }
     const content = calls.map((call) => toolResult(call, outputs.get(call)));
-    this.#messages.push({ role: "tool", content }, ...joined(more).map(modelMessage));
+    this.#messages.push({ role: "tool", content }, ...mergeMessages(more).map(modelMessage));
     return true;
   }
 
@@ -207,7 +207,7 @@ export class ModelTurn {
     const { artifactName: name = NAME } = this.#options;
     this.#texts++;
     const id = this.#texts === 1 ? name : `${name}-${this.#texts}`;
-    return new GrowingText({ id, name }, this.#stored.textOf(id));
+    return new GrowingText({ id, name }, this.#stored.storedText(id));
   }
 }
 
@@ -273,7 +273,7 @@ class StoredOutput {
   }
 
   /** Returns the text of an artifact, or an empty one. */
-  textOf(artifactId: string): string {
+  storedText(artifactId: string): string {
     return this.#texts.get(artifactId) ?? "";
   }
 

@@ -62,7 +62,7 @@ export async function talkOf(
     if (bytes > maxBytes && kept.length > 0) break;
     kept.push(message);
   }
-  return joined(kept.toReversed());
+  return mergeMessages(kept.toReversed());
 }
 
 /** Converts a message of one side. Models accept no files from their own side, so the agent's files are only mentioned. */
@@ -95,7 +95,7 @@ function sizeOf(part: TalkPart): number {
 }
 
 /** Joins adjacent messages of one side, and removes those before the user's first. */
-export function joined(messages: readonly TalkMessage[]): TalkMessage[] {
+export function mergeMessages(messages: readonly TalkMessage[]): TalkMessage[] {
   const result: TalkMessage[] = [];
   for (const message of messages) {
     const last = result.at(-1);

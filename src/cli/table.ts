@@ -20,7 +20,7 @@ const GAP = 2;
  */
 export function table(all: readonly Column[], allRows: readonly (readonly Cell[])[], look: Look): string[] {
   const { columns, rows } = look.width === undefined ? { columns: all, rows: allRows } : filled(all, allRows);
-  const texts = rows.map((row) => row.map((cell) => printable(textOf(cell))));
+  const texts = rows.map((row) => row.map((cell) => printable(cellText(cell))));
   const natural = columns.map(({ title }, at) =>
     texts.reduce((widest, row) => Math.max(widest, widthOf(row[at] ?? "")), title.length),
   );
@@ -51,18 +51,18 @@ function filled(
   all: readonly Column[],
   allRows: readonly (readonly Cell[])[],
 ): { readonly columns: readonly Column[]; readonly rows: readonly (readonly Cell[])[] } {
-  const isKept = all.map((_, at) => allRows.length === 0 || allRows.some((row) => textOf(row[at]) !== ""));
+  const isKept = all.map((_, at) => allRows.length === 0 || allRows.some((row) => cellText(row[at]) !== ""));
   const keep = <T>(items: readonly T[]): T[] => items.filter((_, at) => isKept[at]);
   return { columns: keep(all), rows: allRows.map(keep) };
 }
 
 /** Returns lines of `name value`, for one object. Empty values are left out. */
 export function facts(pairs: readonly (readonly [name: string, value: Cell])[], look: Look): string[] {
-  const shown = pairs.filter(([, value]) => textOf(value) !== "");
+  const shown = pairs.filter(([, value]) => cellText(value) !== "");
   const widest = shown.reduce((width, [name]) => Math.max(width, name.length), 0);
   return shown.map(([name, value]) => {
     const label = `${name.padEnd(widest)}  `;
-    const text = printable(textOf(value));
+    const text = printable(cellText(value));
     return paint(label, "dim", look) + paint(cut(text, restOf(look, widest + GAP)), colourOf(value), look);
   });
 }
@@ -71,7 +71,7 @@ function restOf({ width }: Look, used: number): number {
   return width === undefined ? Number.POSITIVE_INFINITY : Math.max(1, width - used);
 }
 
-const textOf = (cell: Cell | undefined): string => (typeof cell === "object" ? cell.text : (cell ?? ""));
+const cellText = (cell: Cell | undefined): string => (typeof cell === "object" ? cell.text : (cell ?? ""));
 const colourOf = (cell: Cell | undefined): Colour | undefined => (typeof cell === "object" ? cell.colour : undefined);
 
 /** Widths of the columns that are shown. */

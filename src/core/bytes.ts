@@ -106,18 +106,18 @@ export const base64Of: ByteWork["base64Of"] = known.base64Of;
 export const fromBase64: ByteWork["fromBase64"] = known.fromBase64;
 export const hexOf: ByteWork["hexOf"] = known.hexOf;
 
-type TextOf = (bytes: Uint8Array, start: number, end: number) => string;
+type Utf8Decoder = (bytes: Uint8Array, start: number, end: number) => string;
 
 /**
  * The text of a part of some bytes in UTF-8, in which U+FEFF is a character like any other.
  *
  * @throws if it is not UTF-8
  */
-export const textOf: TextOf = /* @__PURE__ */ strictDecoder();
+export const decodeUtf8: Utf8Decoder = /* @__PURE__ */ strictDecoder();
 
-function strictDecoder(): TextOf {
+function strictDecoder(): Utf8Decoder {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  const decode: TextOf = (bytes, start, end) => decoder.decode(bytes.subarray(start, end));
+  const decode: Utf8Decoder = (bytes, start, end) => decoder.decode(bytes.subarray(start, end));
   if (typeof Buffer === "undefined") return decode;
   const { utf8Slice } = Buffer.prototype;
   return (bytes, start, end) => {

@@ -15,7 +15,7 @@ export function summed(processes: readonly (readonly MetricFamily[])[]): MetricF
   for (const family of processes.flat()) {
     const { name } = family.row;
     const before = all.get(name);
-    all.set(name, before === undefined ? family : joined(before, family));
+    all.set(name, before === undefined ? family : mergeFamilies(before, family));
   }
   return [...all.values()];
 }
@@ -25,7 +25,7 @@ export function countsOf(families: readonly MetricFamily[]): MetricFamily[] {
   return families.filter(({ row }) => row.kind !== "gauge");
 }
 
-function joined(one: MetricFamily, other: MetricFamily): MetricFamily {
+function mergeFamilies(one: MetricFamily, other: MetricFamily): MetricFamily {
   const join = joins[one.row.across ?? "sum"];
   return {
     ...one,

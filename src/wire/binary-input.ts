@@ -1,6 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import { BinaryReader, type WireType } from "@bufbuild/protobuf/wire";
-import { textOf } from "../core/bytes.js";
+import { decodeUtf8 } from "../core/bytes.js";
 
 /** Number of low bits of a tag that hold the wire type. */
 const TYPE_BITS = 3;
@@ -97,7 +97,7 @@ export class BinaryInput {
     const end = start + length;
     if (end > this.#bytes.length) throw new RangeError("the message ends inside of a text");
     this.at = end;
-    return textOf(this.#bytes, start, end);
+    return decodeUtf8(this.#bytes, start, end);
   }
 
   bytes(): Uint8Array {

@@ -40,21 +40,21 @@ describe("bytes without Buffer", () => {
   });
 
   it("make text of UTF-8 and of nothing else", async () => {
-    for (const { textOf } of [await withoutBuffer(), withBuffer]) {
+    for (const { decodeUtf8 } of [await withoutBuffer(), withBuffer]) {
       const same = (text: string): void => {
         const bytes = Uint8Array.from([0xff, ...new TextEncoder().encode(text), 0xff]);
-        expect(textOf(bytes, 1, bytes.length - 1)).toBe(text);
+        expect(decodeUtf8(bytes, 1, bytes.length - 1)).toBe(text);
         for (const [start, end] of [
           [0, bytes.length - 1],
           [1, bytes.length],
         ] as const) {
-          expect(() => textOf(bytes, start, end)).toThrow(TypeError);
+          expect(() => decodeUtf8(bytes, start, end)).toThrow(TypeError);
         }
       };
       for (const text of ["", "\ufeffa", "\ufffd", "a\ufffd\u{1f600}", "\u0000", "x".repeat(10_000)]) same(text);
       assert(property(string({ unit: "grapheme", maxLength: 300 }), same));
       for (const wrong of [[0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0x80], [0x61, 0xe2, 0x82]]) {
-        expect(() => textOf(Uint8Array.from(wrong), 0, wrong.length)).toThrow(TypeError);
+        expect(() => decodeUtf8(Uint8Array.from(wrong), 0, wrong.length)).toThrow(TypeError);
       }
     }
   });

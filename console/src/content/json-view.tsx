@@ -97,7 +97,7 @@ function Table({
               <tr key={at}>
                 {columns.map((name) => (
                   <td key={name} className={typeof row[name] === "number" ? css.number : undefined}>
-                    {cellText(row[name])}
+                    {jsonCellText(row[name])}
                   </td>
                 ))}
               </tr>
@@ -114,7 +114,7 @@ function Table({
   );
 }
 
-const cellText = (cell: JsonValue | undefined): string => String(cell ?? "").slice(0, 500);
+const jsonCellText = (cell: JsonValue | undefined): string => String(cell ?? "").slice(0, 500);
 
 function sizeText(value: JsonValue): string {
   if (Array.isArray(value)) return contentWords.elements(value.length);

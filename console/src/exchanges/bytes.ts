@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 
 const decoder = new TextDecoder();
 
-export const textOf = (bytes: Uint8Array): string => decoder.decode(bytes);
+export const decodeBody = (bytes: Uint8Array): string => decoder.decode(bytes);
 
 /** Parses JSON; undefined if it is none. */
 export function parsed(text: string): JsonValue | undefined {

@@ -1,7 +1,7 @@
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Exchange } from "../api/exchanges.js";
-import { textOf } from "./bytes.js";
+import { decodeBody } from "./bytes.js";
 import { bodyPieces, headerPieces, type Piecewise, urlPieces } from "./hide.js";
 import { requestJson, rpcOf, typeOf } from "./rpc.js";
 
@@ -33,7 +33,7 @@ export function curlOf(exchange: Exchange, secrets: readonly string[]): string {
 }
 
 function bodyText({ request }: Exchange, secrets: readonly string[]): string {
-  return quoted(bodyPieces(textOf(request.bytes), secrets));
+  return quoted(bodyPieces(decodeBody(request.bytes), secrets));
 }
 
 /** Returns the command of grpcurl for the same call; undefined if there is none, or no interface for it. */

@@ -1,7 +1,7 @@
 import { type DescMessage, fromBinary, toJson } from "@bufbuild/protobuf";
 import type { Envelope } from "../../../src/wire/envelopes.js";
 import type { Exchange, WireBody } from "../api/exchanges.js";
-import { hexOf, parsed, pretty, textOf } from "./bytes.js";
+import { decodeBody, hexOf, parsed, pretty } from "./bytes.js";
 import { framesOf, isCompressed, isEnd } from "./frames.js";
 import { isObject, type Rpc, typeOf } from "./rpc.js";
 
@@ -27,7 +27,7 @@ export function piecesOf(exchange: Exchange, side: "request" | "response", rpc: 
   if (body.bytes.length === 0) return [];
   const type = typeOf(side === "request" ? exchange.requestHeaders : exchange.responseHeaders);
   const schema = side === "request" ? rpc?.method?.input : rpc?.method?.output;
-  if (type === "text/event-stream") return eventsIn(textOf(body.bytes));
+  if (type === "text/event-stream") return eventsIn(decodeBody(body.bytes));
   if (/^application\/(?:grpc-web|connect\+)/.test(type)) {
     const isJson = type.endsWith("+json");
     return framesOf(body.bytes)
@@ -40,7 +40,7 @@ export function piecesOf(exchange: Exchange, side: "request" | "response", rpc: 
 }
 
 function wholeText({ bytes, size }: WireBody): Piece {
-  const text = textOf(bytes);
+  const text = decodeBody(bytes);
   const value = parsed(text);
   return { kind: "body", about: aboutOf(value), size, ...readable(text, value !== undefined) };
 }
@@ -54,9 +54,9 @@ function wholeBinary({ bytes, size }: WireBody, schema: DescMessage | undefined)
 function pieceOfFrame(frame: Envelope, schema: DescMessage | undefined, isJson: boolean): Piece {
   const { data } = frame;
   const size = data.length;
-  if (isEnd(frame)) return { kind: "end", about: "", size, ...readable(textOf(data), true) };
+  if (isEnd(frame)) return { kind: "end", about: "", size, ...readable(decodeBody(data), true) };
   if (isCompressed(frame)) return { kind: "message", about: "", size, text: hexOf(data), language: undefined };
-  const text = isJson ? textOf(data) : messageText(data, schema);
+  const text = isJson ? decodeBody(data) : messageText(data, schema);
   if (text === undefined) return { kind: "message", about: "", size, text: hexOf(data), language: undefined };
   return { kind: "message", about: aboutOf(parsed(text)), size, ...readable(text, true) };
 }

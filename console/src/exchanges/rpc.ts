@@ -5,7 +5,7 @@ import { Router } from "../../../src/wire/router.js";
 import { type Route, routesOf } from "../../../src/wire/routes.js";
 import { VERSION_PARAMETER } from "../../../src/wire/service-params.js";
 import type { Exchange } from "../api/exchanges.js";
-import { parsed, textOf } from "./bytes.js";
+import { decodeBody, parsed } from "./bytes.js";
 import { framesOf } from "./frames.js";
 
 /** The call that an exchange carries. */
@@ -45,7 +45,7 @@ function readRpc(exchange: Exchange): Rpc | undefined {
 function jsonRpcOf({ method, request }: Exchange): Rpc | undefined {
   if (method !== "POST") return undefined;
   // The name stands within the first bytes, also of a request that was cut.
-  const json = parsed(textOf(request.bytes));
+  const json = parsed(decodeBody(request.bytes));
   const named = isObject(json) && "jsonrpc" in json ? json.method : undefined;
   return typeof named === "string" ? { name: named, wire: "JSON-RPC", method: byName.get(named) } : undefined;
 }
@@ -77,16 +77,16 @@ export function requestJson(exchange: Exchange, { method, wire }: Rpc): JsonValu
   try {
     switch (wire) {
       case "JSON-RPC": {
-        const json = parsed(textOf(request.bytes));
+        const json = parsed(decodeBody(request.bytes));
         return isObject(json) ? (json.params ?? {}) : undefined;
       }
       case "HTTP+JSON":
-        return restJson(exchange.method, new URL(url), parsed(textOf(request.bytes)));
+        return restJson(exchange.method, new URL(url), parsed(decodeBody(request.bytes)));
       default: {
         const isFramed = wire === "gRPC-Web" || typeOf(requestHeaders).startsWith("application/connect+");
         const data = isFramed ? framesOf(request.bytes)[0]?.data : request.bytes;
         if (data === undefined) return undefined;
-        if (typeOf(requestHeaders).endsWith("json")) return parsed(textOf(data));
+        if (typeOf(requestHeaders).endsWith("json")) return parsed(decodeBody(data));
         return toJson(method.input, fromBinary(method.input, data));
       }
     }

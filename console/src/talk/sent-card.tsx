@@ -60,7 +60,7 @@ function Card({ icon, title, data, fields }: CardProps): ReactNode {
         {icon}
         {title}
       </strong>
-      <Facts rows={rows.map(([name, value]) => [titleOf(fields?.[name], name), textOf(value)] as const)} />
+      <Facts rows={rows.map(([name, value]) => [titleOf(fields?.[name], name), fieldValueText(value)] as const)} />
     </div>
   );
 }
@@ -70,7 +70,7 @@ function titleOf(field: JsonValue | undefined, name: string): string {
   return typeof title === "string" ? title : name;
 }
 
-function textOf(value: JsonValue): string {
+function fieldValueText(value: JsonValue): string {
   if (typeof value === "boolean") return value ? talkWords.form.yes : talkWords.form.no;
   return (typeof value === "string" ? value : JSON.stringify(value)).slice(0, 2_000);
 }

@@ -234,7 +234,7 @@ async function find(context: Scope, reference: Reference, platform: Platform): P
     signal,
     version: settings.a2aVersion === PROTOCOL_VERSION ? undefined : settings.a2aVersion,
   };
-  if ("file" in reference) return findCard(await textOf(reference.file), { ...finding, options: {} });
+  if ("file" in reference) return findCard(await readCardFile(reference.file), { ...finding, options: {} });
   const { url, isExact } = reference;
   const headers = new Headers();
   for (const [name, value] of settings.svcParam) headers.append(name, value);
@@ -248,7 +248,7 @@ async function find(context: Scope, reference: Reference, platform: Platform): P
   }
 }
 
-async function textOf(file: string): Promise<string> {
+async function readCardFile(file: string): Promise<string> {
   try {
     // A pipe or device may have no end.
     const bytes = await buffer(createReadStream(file, { end: MAX_CARD_BYTES }));

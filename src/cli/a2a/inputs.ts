@@ -34,11 +34,11 @@ export function stdinBytes({ io, signal }: Reading, flag: string): Promise<Buffe
 
 /** Reads stdin to its end. @throws Failure, also for bytes that are not UTF-8 */
 export async function stdinText(reading: Reading, flag: string): Promise<string> {
-  return textOf(await stdinBytes(reading, flag), `${flag}: stdin`);
+  return decodeInput(await stdinBytes(reading, flag), `${flag}: stdin`);
 }
 
 /** Decodes an input, without its byte order mark. @throws Failure for bytes that are not UTF-8 */
-export function textOf(bytes: Uint8Array, input: string): string {
+export function decodeInput(bytes: Uint8Array, input: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

@@ -15,7 +15,7 @@ import { jsonReader } from "../../wire/json-reader.js";
 import { parsedJson } from "../../wire/parsed-json.js";
 import type { Context } from "./context.js";
 import { usage, usageOf } from "./errors.js";
-import { fileBytes, stdinBytes, stdinText, textOf } from "./inputs.js";
+import { decodeInput, fileBytes, stdinBytes, stdinText } from "./inputs.js";
 import { mediaTypeOf } from "./media-types.js";
 
 const kinds: Readonly<Record<string, "text" | "file" | "data" | "type">> = {
@@ -121,7 +121,7 @@ export async function jsonArgument(context: Context, given: string, flag: string
   if (given === "-") text = await stdinText(context, flag);
   else if (!/^\s*[[{"]/.test(given)) {
     const file = await fileBytes(context, resolve(context.io.cwd, given), flag).catch((error: unknown) => error);
-    if (file instanceof Uint8Array) text = textOf(file, `${flag}: ${given}`);
+    if (file instanceof Uint8Array) text = decodeInput(file, `${flag}: ${given}`);
     else if (!/^\s*(?:-?\d|true\b|false\b|null\b)/.test(given)) throw file;
   }
   const json = parsedJson(text);

@@ -44,7 +44,7 @@ export const list: Run = async (context, [taskId = ""]) => {
   );
   const { out } = context;
   if (out.mode.isJson) return out.message(ListTaskPushNotificationConfigsResponseSchema, page);
-  for (const config of page.configs) out.text(`${textOf(config)}\n`);
+  for (const config of page.configs) out.text(`${formatPushConfig(config)}\n`);
   if (page.nextPageToken !== "") out.text(field("Next Page Token", page.nextPageToken));
 };
 
@@ -84,11 +84,11 @@ async function authenticationOf(
 
 function print({ out }: Context, config: TaskPushNotificationConfig): void {
   if (out.mode.isJson) out.message(TaskPushNotificationConfigSchema, config);
-  else out.text(textOf(config));
+  else out.text(formatPushConfig(config));
 }
 
 /** Text never shows the token and the credentials, which agents may return. */
-function textOf({ id, taskId, url, token, authentication }: TaskPushNotificationConfig): string {
+function formatPushConfig({ id, taskId, url, token, authentication }: TaskPushNotificationConfig): string {
   const { scheme = "", credentials = "" } = authentication ?? {};
   return fields({
     "Task ID": taskId,

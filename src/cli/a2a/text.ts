@@ -101,7 +101,7 @@ export function messageText(message: Message, isVerbose: boolean): string {
 function artifactText(artifact: Artifact, isVerbose: boolean): string {
   const { artifactId, name, parts, metadata } = artifact;
   const head = fields({ "Artifact ID": artifactId, "Artifact Name": name || undefined });
-  return head + partsText(joined(parts)) + metadataText(metadata, isVerbose);
+  return head + partsText(mergeTexts(parts)) + metadataText(metadata, isVerbose);
 }
 
 export function eventText({ payload }: StreamResponse, isVerbose: boolean): string {
@@ -123,7 +123,7 @@ export function eventText({ payload }: StreamResponse, isVerbose: boolean): stri
 }
 
 /** Joins consecutive texts: an agent that streams an artifact creates one part for each piece. */
-function joined(parts: readonly Part[]): readonly Part[] {
+function mergeTexts(parts: readonly Part[]): readonly Part[] {
   const all: Part[] = [];
   for (const part of parts) {
     const last = all.at(-1);

@@ -12,11 +12,11 @@ export function entryLines({ entry, writer, attempt, bytes, raw }: Entry, look: 
   const line =
     entry === undefined
       ? paint(`       damaged: ${bytes} bytes do not decode`, "red", look)
-      : clipped(printable(`${textOf(entry)}${by}`), look);
+      : clipped(printable(`${entryLine(entry)}${by}`), look);
   return withRaw || entry === undefined ? [line, ...hexLines(raw)] : [line];
 }
 
-function textOf(entry: LogEntry): string {
+function entryLine(entry: LogEntry): string {
   const { kind, text } = eventOf(entry);
   return `${String(entry.position).padStart(6)}  ${moment(entry.time)}  ${kind.padEnd(8)}  ${text}`;
 }

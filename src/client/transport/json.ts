@@ -168,7 +168,7 @@ class JsonWireMethod implements WireMethod {
       answer.cancel();
       throw errorOfHead(answer, "…");
     }
-    const text = await this.#textOf(answer);
+    const text = await this.#readText(answer);
     const read = method.read(text, written, answer);
     this.#types.answered(answer.contentType, written.body !== undefined);
     return new Answered(asked, answer, read);
@@ -218,7 +218,7 @@ class JsonWireMethod implements WireMethod {
     if (!isStreamed) throw errorOfHead(answer, "…");
   }
 
-  async #textOf(answer: HttpAnswer): Promise<string> {
+  async #readText(answer: HttpAnswer): Promise<string> {
     const text = await answer.text(this.#maxBytes);
     checkJson(text, this.#maxValues);
     return text;
@@ -226,7 +226,7 @@ class JsonWireMethod implements WireMethod {
 
   /** Returns the error in an answer that is not a stream. */
   async #refusal(method: JsonMethod, written: Written, answer: HttpAnswer): Promise<A2AError> {
-    const text = await this.#textOf(answer);
+    const text = await this.#readText(answer);
     try {
       method.read(text, written, answer);
     } catch (error) {

@@ -8,15 +8,15 @@ import { OutcomeBadge } from "./outcome.js";
 
 const { audit: texts } = operateWords;
 
-const joined = (...each: readonly string[]): string => each.filter((text) => text !== "").join(" · ");
+const joinNonEmpty = (...each: readonly string[]): string => each.filter((text) => text !== "").join(" · ");
 
 /** Returns the actor: an operator, a caller or the server itself. */
 function whoOf({ operator, subject, owner, address }: AuditRecord): string {
-  return joined(operator || subject || owner, address) || texts.server;
+  return joinNonEmpty(operator || subject || owner, address) || texts.server;
 }
 
 function whatOf({ target, taskId, agent, key, use }: AuditRecord): string {
-  return target || taskId || joined(agent, use, key);
+  return target || taskId || joinNonEmpty(agent, use, key);
 }
 
 export const auditColumns: readonly Column<AuditRecord>[] = [
@@ -38,7 +38,7 @@ export const auditColumns: readonly Column<AuditRecord>[] = [
     name: texts.why,
     width: "minmax(0, 1.2fr)",
     minor: true,
-    cell: ({ reason, limit }) => <span title={joined(reason, limit)}>{joined(reason, limit) || "–"}</span>,
+    cell: ({ reason, limit }) => <span title={joinNonEmpty(reason, limit)}>{joinNonEmpty(reason, limit) || "–"}</span>,
   },
   {
     name: texts.what,

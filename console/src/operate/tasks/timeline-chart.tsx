@@ -149,7 +149,7 @@ function LaneView({ lane: { name, bars }, range, end, onOpen }: LaneViewProps): 
           .slice(0, MAX_BARS)
           .map((bar) => {
             const [left, right] = [Math.max(0, part(bar.from)), Math.min(100, part(bar.to ?? end))];
-            const text = textOf(bar);
+            const text = barLabel(bar);
             return (
               <button
                 key={`${bar.position} ${bar.label}`}
@@ -171,7 +171,7 @@ function LaneView({ lane: { name, bars }, range, end, onOpen }: LaneViewProps): 
   );
 }
 
-const textOf = ({ label, from, to }: Bar): string =>
+const barLabel = ({ label, from, to }: Bar): string =>
   to === undefined ? timelineWords.open(label) : timelineWords.bar(label, durationText(to - from));
 
 interface MarksProps {

@@ -7,25 +7,28 @@ import { TextView } from "../../content/text-view.js";
 export { A2uiSurface } from "@a2ui/react/v0_9";
 export { MessageProcessor } from "@a2ui/web_core/v0_9";
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+const stringOrEmpty = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** Media come from anywhere, so that they are loaded after a click, like all other files of agents. */
 const own: readonly ReactComponentImplementation[] = [
   // Its own component needs a renderer of Markdown that makes HTML.
   createComponentImplementation(TextApi, ({ props }) => {
-    const variant = textOf((props as { readonly variant?: unknown }).variant);
-    const text = textOf(props.text);
+    const variant = stringOrEmpty((props as { readonly variant?: unknown }).variant);
+    const text = stringOrEmpty(props.text);
     if (/^h[1-5]$/.test(variant)) return <h2>{text}</h2>;
     return variant === "caption" ? <small className="a2ui-caption">{text}</small> : <TextView text={text} />;
   }),
   createComponentImplementation(ImageApi, ({ props }) => (
-    <RemoteImage url={textOf(props.url)} alt={textOf((props as { readonly description?: unknown }).description)} />
+    <RemoteImage
+      url={stringOrEmpty(props.url)}
+      alt={stringOrEmpty((props as { readonly description?: unknown }).description)}
+    />
   )),
   createComponentImplementation(VideoApi, ({ props }) => (
-    <LinkedFile url={textOf(props.url)} filename="" mediaType="" />
+    <LinkedFile url={stringOrEmpty(props.url)} filename="" mediaType="" />
   )),
   createComponentImplementation(AudioPlayerApi, ({ props }) => (
-    <LinkedFile url={textOf(props.url)} filename="" mediaType="" />
+    <LinkedFile url={stringOrEmpty(props.url)} filename="" mediaType="" />
   )),
 ];
 

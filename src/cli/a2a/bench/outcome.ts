@@ -73,7 +73,7 @@ function stateFault(state: State, operation: Operation): string | undefined {
 /** Checks a whole answer of JSON-RPC or HTTP+JSON. */
 function jsonFault(answer: HttpAnswer, body: Uint8Array, operation: Operation): string | undefined {
   if (body.byteLength > MAX_PARSED && isSuccess(answer.status)) return undefined;
-  return jsonTextFault(answer, textOf(body), (json) => stateFault(stateIn(json), operation));
+  return jsonTextFault(answer, decodeBytes(body), (json) => stateFault(stateIn(json), operation));
 }
 
 /** @param judge checks the answer of the operation */
@@ -108,7 +108,7 @@ function stateIn(json: Readonly<Record<string, unknown>>): State {
 
 function connectFault(answer: HttpAnswer, body: Uint8Array, operation: Operation): string | undefined {
   if (!isSuccess(answer.status) || !answer.contentType.startsWith("application/proto")) {
-    const text = textOf(body);
+    const text = decodeBytes(body);
     return (errorInConnect(parsed(text), answer.headers) ?? errorOfHead(answer, text)).reason;
   }
   return messageFault(body, operation);
@@ -153,7 +153,7 @@ function framed(operation: Operation): ReadOutcome {
       bytes += chunk.byteLength;
       envelopes.push(chunk);
       for (let next = envelopes.take(); next !== undefined; next = envelopes.take()) {
-        if ((next.flags & (END_STREAM | TRAILERS)) !== 0) end = textOf(next.data);
+        if ((next.flags & (END_STREAM | TRAILERS)) !== 0) end = decodeBytes(next.data);
         else {
           events++;
           firstAt ??= performance.now();
@@ -213,6 +213,6 @@ async function eventStream(answer: HttpAnswer): Promise<Outcome> {
   return { fault: fault ?? (isStream ? undefined : UNREADABLE), bytes, events, firstAt };
 }
 
-function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+function decodeBytes({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString();
 }

@@ -18,7 +18,7 @@ export const run: Run = async (context, [ref]) => {
   const add = (given: Line): void => {
     const line = redacted(given, context.out);
     lines.push(line);
-    if (!context.out.mode.isJson) context.out.text(textOf(line));
+    if (!context.out.mode.isJson) context.out.text(formatCheck(line));
   };
   add(checkedCard(found));
   const usable = interfacesOf(context, found);
@@ -54,7 +54,7 @@ function report(context: Context, found: FoundCard, lines: readonly Line[]): voi
   if (summary.fail > 0) context.noteFaults();
 }
 
-function textOf({ binding, check, section, requirement, result, detail }: Line): string {
+function formatCheck({ binding, check, section, requirement, result, detail }: Line): string {
   const where = binding === "" ? "card" : binding;
   return field(
     result.toUpperCase(),

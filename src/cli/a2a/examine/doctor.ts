@@ -96,7 +96,7 @@ class Report {
     if (line.result !== "fail" && !isUncalled && !out.mode.isVerbose) return;
     if (!this.#isHeaded) out.text(this.#heading);
     this.#isHeaded = true;
-    out.text(textOf(line));
+    out.text(formatFinding(line));
   }
 
   /** Begins the lines of a subject. The subject before may have had no lines. */
@@ -134,7 +134,7 @@ class Report {
   }
 }
 
-function textOf(line: Line): string {
+function formatFinding(line: Line): string {
   const { check, section, requirement, result, detail, mend, isAdvice } = line;
   const label = result === "fail" ? (isAdvice ? "Improve" : "Fault") : result === "pass" ? "Sound" : "Not checked";
   const but = detail === null ? "" : `${result === "fail" ? ", but" : ":"} ${detail}`;

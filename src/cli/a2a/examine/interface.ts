@@ -36,7 +36,7 @@ export async function* examined(
   }
   const { client } = agent;
   const { signal } = context;
-  const probe: Probe = { client, card, binding: chosen.binding, text: textOf(context), signal, wire };
+  const probe: Probe = { client, card, binding: chosen.binding, text: probeText(context), signal, wire };
   try {
     yield* checkLines(probe, chosen, place, { isStrict, ...given({ after }) });
   } finally {
@@ -60,7 +60,7 @@ async function opened(
   }
 }
 
-const textOf = (context: Context): string => context.own("message").at(-1) ?? "hello";
+const probeText = (context: Context): string => context.own("message").at(-1) ?? "hello";
 
 /** An interface that is not reached is a finding, and does not end the run. */
 export function probing(context: Context): Scope {

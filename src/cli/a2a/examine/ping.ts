@@ -42,7 +42,7 @@ export const run: Run = async (context, [ref]) => {
   for (const declared of found.card.supportedInterfaces) {
     const pinged = await ping(context, found, declared, { count, intervalMs });
     all.push(pinged);
-    if (!out.mode.isJson) out.text(textOf(pinged));
+    if (!out.mode.isJson) out.text(formatPing(pinged));
   }
   if (out.mode.isJson) out.json({ agent: found.card.name, card: found.url ?? null, cardMs, interfaces: all });
   judge(context, all);
@@ -116,7 +116,18 @@ type Place = Pick<Pinged, "binding" | "version" | "url">;
 
 const rounded = (ms: number): number => Math.round(ms * 10) / 10;
 
-function textOf({ binding, version, url, calls, answered, firstMs, minMs, medianMs, maxMs, error }: Pinged): string {
+function formatPing({
+  binding,
+  version,
+  url,
+  calls,
+  answered,
+  firstMs,
+  minMs,
+  medianMs,
+  maxMs,
+  error,
+}: Pinged): string {
   const latencies =
     firstMs === null ? "" : `, first ${firstMs} ms${calls > 1 ? `, then ${minMs}/${medianMs}/${maxMs} ms` : ""}`;
   const fault = error === null ? "" : `, ${error}`;

@@ -71,7 +71,7 @@ const tooLarge = (path: string): Failure => notSaved(`${path} would be larger th
 
 /** Reads a recording. @throws Failure for any other file, with the line */
 export function readRecording(path: string): Recording & { readonly text: string } {
-  const text = textOf(path);
+  const text = readRecordingFile(path);
   try {
     return { ...parseRecording(text), text };
   } catch (error) {
@@ -80,7 +80,7 @@ export function readRecording(path: string): Recording & { readonly text: string
   }
 }
 
-function textOf(path: string): string {
+function readRecordingFile(path: string): string {
   try {
     const stat = statSync(path);
     // A pipe or device may have no end.

@@ -34,7 +34,7 @@ export const run: Run = async (context, [file = ""]) => {
     const difference = compareAnswers(turn.answer, answer, rules);
     const compared = { turn: at + 1, isSame: difference.length === 0, difference, tookMs, recordedMs: turn.tookMs };
     all.push(compared);
-    if (!out.mode.isJson) out.text(textOf(compared));
+    if (!out.mode.isJson) out.text(formatComparison(compared));
   }
   report(context, client.card.name, all);
   if (context.own("update").length > 0) rewrite(path, await recordedOf(context), answered, rules.clean);
@@ -48,7 +48,7 @@ function report(context: Context, agent: string, turns: readonly Compared[]): vo
   if (differing > 0 && context.own("update").length === 0) context.noteFaults();
 }
 
-function textOf({ turn, isSame, difference, tookMs, recordedMs }: Compared): string {
+function formatComparison({ turn, isSame, difference, tookMs, recordedMs }: Compared): string {
   const verdict = isSame ? "same" : "different";
   const head = field(`Turn ${turn}`, `${verdict}, ${tookMs} ms (recorded: ${recordedMs} ms)`);
   return head + difference.map((line) => `${singleLine(line)}\n`).join("");
