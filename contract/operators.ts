@@ -326,7 +326,7 @@ function removingMore(contract: StoreContract): void {
       expect(await store.leasesOf({ holder: "h", after: "", limit: 10 })).toEqual([]);
       expect(await store.countOpen({ owner: "owner" })).toBe(0);
       expect(await store.listOwners({ limit: 10 })).toEqual([]);
-      // What its execution appends afterwards is refused.
+      // Later appends of its execution are refused.
       await expect(follow(store, task, { state: 3 })).rejects.toMatchObject({ kind: "conflict" });
       await create(store, { taskId: "c" });
       expect(await store.putPushConfig({ ...config, taskId: "c" })).toBe("put");

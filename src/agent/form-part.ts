@@ -19,7 +19,7 @@ const CANCEL_TEXT = "rejected form entry";
 
 /** A question with a form. */
 export interface FormRequest {
-  /** The question, for clients that show no forms and above the form of those that do. */
+  /** The question: shown above the form, or alone by clients without forms. */
   readonly text: string;
   readonly form: FormSchema;
   /** Values that the form already has. Those of unknown fields are omitted. */

@@ -10,7 +10,7 @@ import { MAX_NAME, storedName } from "./stored-name.js";
 
 /** Options of `turn.form`. */
 export interface FormOptions {
-  /** The question, for clients that show no forms and above the form of those that do. */
+  /** The question: shown above the form, or alone by clients without forms. */
   readonly text: string;
   /** Values that the form already has. Those of unknown fields are omitted. */
   readonly data?: JsonObject;

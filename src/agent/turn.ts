@@ -53,7 +53,7 @@ export interface TurnSource extends LateEvents {
   conversation(turn: TurnRequest, progress: TurnProgress): TurnConversation;
 }
 
-/** How far a turn is. */
+/** The progress of a turn. */
 export interface TurnProgress {
   isOver(): boolean;
   /** Returns the signal of the turn, which is created when it is needed. */

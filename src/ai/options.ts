@@ -50,7 +50,7 @@ export interface AIAgentOptions extends Omit<Agent, "accept" | "execute" | "resp
   readonly tools?: PerTurn<ToolSet>;
   /** Maximum number of calls of the model until it answers, for each message of the user. Default 20. */
   readonly maxSteps?: number;
-  /** How much of the conversation before the task the model gets. False: nothing. */
+  /** The part of the conversation before the task that the model gets. False: nothing. */
   readonly memory?: TalkOptions | false;
   readonly settings?: ModelSettings;
   /** Name of the artifact with the model's text. Default `answer`. */

@@ -4,7 +4,7 @@ import { aWholeNumber, type OptionChecks, optionFaults } from "../core/options.j
 import { type PlainPart, textOf } from "../task/plain.js";
 import { fileOf, type TalkFile } from "./talk-file.js";
 
-/** How much of a conversation a model gets. */
+/** The part of a conversation that a model gets. */
 export interface TalkOptions {
   /** Maximum number of messages and artifacts, the newest ones. Default 50, at most 1,000. */
   readonly limit?: number;

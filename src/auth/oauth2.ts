@@ -8,7 +8,7 @@ import type { OAuth2SecurityScheme } from "./scheme-card.js";
 
 /** Options of `oauth2Scheme`, which include those of `jwtScheme`. */
 export interface OAuth2SchemeOptions extends Omit<JwtSchemeOptions, "jwks"> {
-  /** How clients get a token, for the card: exactly one flow. Specification 4.5.7. */
+  /** The flow by which clients get a token, for the card: exactly one. Specification 4.5.7. */
   readonly flows: OAuth2SecurityScheme["flows"];
   /** The issuer's keys. Default: those that its metadata name (RFC 8414). */
   readonly jwks?: JwtSchemeOptions["jwks"];

@@ -57,7 +57,7 @@ export interface HttpAuthSecurityScheme extends Described {
 
 /** OAuth 2.0 (RFC 6749). Specification 4.5.4. */
 export interface OAuth2SecurityScheme extends Described {
-  /** How to get a token: exactly one flow. */
+  /** The flow by which clients get a token: exactly one. */
   readonly flows: OneOf<OAuthFlows> | (OAuthFlowsMessage & NoneOf<OAuthFlows>);
   /** URL of the authorization server's metadata (RFC 8414), over TLS. */
   readonly oauth2MetadataUrl?: string;

@@ -37,8 +37,8 @@ export function remoteAdmin({ baseUrl, token, socketPath }: RemoteAdmin) {
 const OPERATOR_MS = 3_000;
 
 /**
- * Returns the operator whom the token belongs to. Undefined if the service does not tell, because it cannot be reached
- * or is older: it checks the role of each call itself.
+ * Returns the operator of the token, or undefined if the service cannot be reached or is too old to say. The service
+ * still checks the role of each call.
  */
 export async function remoteOperator(remote: RemoteAdmin): Promise<Operator | undefined> {
   const { baseUrl, token, socketPath } = remote;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { hopByHop } from "../push-receiver/arrival.js";
 
-/** Headers of one connection, which the next one has of its own (RFC 9110, 7.6.1). */
+/** Hop-by-hop headers: not forwarded (RFC 9110, 7.6.1). */
 const ofConnection: ReadonlySet<string> = new Set([
   ...hopByHop,
   ...["http2-settings", "proxy-authenticate", "proxy-authorization", "proxy-connection"],

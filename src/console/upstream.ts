@@ -59,7 +59,7 @@ export async function passOn(request: HttpRequest, upstream: Upstream): Promise<
     const outgoing = open(request, upstream);
     stop = request.onCancel(() => outgoing.destroy());
     const answer = await responseHead(outgoing, () => sendBody(request, upstream, outgoing));
-    // Its end is reported to whoever reads it.
+    // The reader of the body gets the error.
     answer.on("error", () => {});
     outgoing.setTimeout(upstreamLimits.idleMs, () => outgoing.destroy());
     const headers = headersFromAgent(answer.headers);

@@ -113,7 +113,7 @@ class DelegationRun {
   #hasSent = false;
   /** The context in which the sub-task is begun because the agent worked there before. */
   #keptContext: string | undefined;
-  /** True if our task already records the sub-task and that it received this turn's message. */
+  /** True if our task records the sub-task and that the sub-task received this turn's message. */
   #isKnown: boolean;
   /** Reports that the answer to the sub-task's question has arrived or failed. */
   readonly arrived: () => void;

@@ -22,7 +22,7 @@ export const rememberedAttempts = 1_024;
 
 /**
  * The last attempts of this process that are not stored: the accepted ones, and those that an operator asked for. Their
- * answers become texts when somebody asks, so that a successful delivery pays for one array element.
+ * answers become text only when read, so a successful delivery costs one array element.
  */
 export class AttemptRing {
   readonly #attempts: RawAttempt[] = [];

@@ -238,7 +238,7 @@ function adminSettings(all: WithDefaults, listens: boolean): AdminSettings | und
   if (all.admin === undefined) return undefined;
   const { listen, backupFolder, ...access } = all.admin;
   const address = listen === undefined ? undefined : adminAddressOf(listen);
-  // Without a port there is no name to rebind.
+  // DNS rebinding reaches a port, but not a Unix socket.
   const isPort = address !== undefined && "host" in address;
   const allowedHosts = isPort ? hostsOf({ ...all, host: address.host }, listens) : hostsOf(all, false);
   return { address, access: given(access), allowedHosts, backupFolder };

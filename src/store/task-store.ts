@@ -17,7 +17,7 @@ export * from "./task-head.js";
 
 /**
  * The interface between the engine and its storage. A task is an ordered log of entries (opaque bytes here) and one
- * head row that can be listed. Every implementation passes the suite in `contract.ts`, unchanged.
+ * head row that can be listed. Every implementation passes the suite in `contract/`, unchanged.
  *
  * Three rules apply to every implementation:
  * - `append` is the only way to change a task's log. It names the position that it expects, and resolves when the
@@ -176,8 +176,8 @@ export interface ReadRequest {
   readonly after: number;
   readonly limit: number;
   /**
-   * True to read also what is left of a damaged log: of an entry whose stored bytes are cut, the rest, possibly nothing.
-   * Default: such an entry fails the read with `damaged`.
+   * True to read also the rest of a damaged log. An entry whose stored bytes are cut has its remaining bytes, possibly
+   * none. Default: such an entry fails the read with `damaged`.
    */
   readonly salvage?: boolean;
 }

@@ -78,7 +78,7 @@ async function replayTurn(
   const { position, generation, state } = fold;
   const { contextId, status } = fold.task;
   const head = { taskId, tenant: "", owner, contextId, state, statusTime: millisOf(status?.timestamp) };
-  // No process has begun the turn, so that the one that claims it runs it without asking `recover` of its agent.
+  // No process has started the turn, so the process that claims it runs it without asking `recover`.
   const lease = { holder: NO_HOLDER, turn: at, attempt: -1 };
   const entries = start.map(encodeEntry);
   await store.append({ head: { ...head, position, generation }, expected: 0, creates: true, entries, lease });

@@ -16,7 +16,7 @@ export interface PrimaryOptions {
   readonly fork: (role: WorkerRole) => ChildProcess;
   /** Starts the process that writes a store for all workers. */
   readonly forkWriter: () => ChildProcess;
-  /** Exit code of a worker whose store has to be opened anew. */
+  /** Exit code of a worker whose store must be reopened. */
   readonly restartCode: number;
   readonly logger: Logger;
 }

@@ -176,7 +176,7 @@ export class Worker {
         this.#orders?.replace();
         return;
       case "end":
-        // A terminal or systemd may have sent it to this process as well; a second one would end it at once.
+        // A terminal or systemd may also have signalled this process. A second signal would end it at once.
         if (!this.#isEnding) this.#process.kill(this.#process.pid, message.signal);
         return;
       case "reload":
@@ -204,7 +204,7 @@ export class Worker {
     try {
       answer = await this.#answerers.get(question)?.(value);
     } catch {
-      // The worker that asked counts this one as one without an answer.
+      // The asking worker counts this one as not having answered.
     }
     this.#send({ type: "answer", id, value: answer ?? null });
   }

@@ -9,7 +9,7 @@ const tones: Partial<Record<Result, Tone>> = { pass: "good", fail: "bad", advice
 
 interface GroupsProps {
   readonly lines: readonly Line[];
-  /** True to leave out what is sound. */
+  /** True to show faults only. */
   readonly onlyFaults: boolean;
 }
 

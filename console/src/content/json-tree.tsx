@@ -18,7 +18,7 @@ const MAX_INDENT = 10;
 /** Levels that are shown. React's own recursion ends soon after. */
 const MAX_LEVELS = 200;
 
-/** Data as a tree. Only what is open exists, so that its size and depth cost nothing. */
+/** Data as a tree. Only its open parts exist, so that its size and depth cost nothing. */
 export function JsonTree({ value }: { readonly value: JsonValue }): ReactNode {
   return (
     <div className={css.tree}>

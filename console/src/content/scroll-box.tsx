@@ -10,7 +10,7 @@ interface ScrollBoxProps {
 /** A box that scrolls, which the keyboard has to reach. No landmark, because a page may have many. */
 export function ScrollBox({ label, className, children }: ScrollBoxProps): ReactNode {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll what has the focus.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll the focused element.
     <figure className={className} tabIndex={0} aria-label={label}>
       {children}
     </figure>

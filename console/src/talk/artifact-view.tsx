@@ -16,7 +16,7 @@ interface ArtifactProps {
   readonly versions: Versions;
 }
 
-/** An artifact with its name, and what has changed since the version before. */
+/** An artifact with its name, and its changes since the version before. */
 export function ArtifactView({ artifact, taskId, versions }: ArtifactProps): ReactNode {
   const [isCompared, setCompared] = useState(false);
   const { name, description, parts } = artifact;

@@ -81,7 +81,7 @@ function Log({ store, view, name, search, isBeside, onRefer }: LogProps): ReactN
   useEndInView(scroll, inner);
   const versions = versionsIn(view.blocks);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll what has the focus.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll the focused element.
     <section ref={scroll} className={css.scroll} tabIndex={0} aria-label={talkWords.messages(name, isBeside)}>
       <div ref={inner} className={css.log} role="log" aria-live="off">
         {view.error !== undefined && (

@@ -58,7 +58,7 @@ export class TalkStore extends ViewStore<TalkView> {
   #isEnded = false;
   readonly #onKept: () => void;
 
-  /** @param onKept called when what is kept has changed */
+  /** @param onKept called after each change of the kept talk */
   constructor(kept: KeptTalk, onKept: () => void) {
     super(noView);
     this.#kept = kept;
@@ -84,7 +84,7 @@ export class TalkStore extends ViewStore<TalkView> {
   }
 
   /**
-   * Connects, and reads what has become of the tasks. Connects anew with another login.
+   * Connects, and reads the present state of the tasks. Connects anew with another login.
    *
    * @param login counts the changes of the login at the agent
    */

@@ -20,7 +20,7 @@ export function putAside(values: ContextValues, large: StreamedBody): void {
 
 /**
  * Returns the response with large messages written piece by piece. Connect would create each as a whole, and again with
- * its envelope, for every reader. They are sent uncompressed, which a flag in the envelope tells.
+ * its envelope, for every reader. They are sent uncompressed, as a flag in the envelope says.
  */
 export function withLarge(
   request: UniversalServerRequest,

@@ -13,7 +13,7 @@ import type { Scope } from "./scope.js";
 import type { SettingName, Values } from "./settings.js";
 import type { GivenFlag, Resolved } from "./sources.js";
 
-/** What a command has while it runs. */
+/** The context of a running command. */
 export class Context implements Scope {
   readonly io: Io;
   readonly out: Output;

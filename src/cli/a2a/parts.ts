@@ -115,7 +115,7 @@ export async function payloadOf(
   return request;
 }
 
-/** Reads JSON that an argument is, or that the file or stdin (`-`) has which it names. @throws Failure */
+/** Reads JSON from an argument, from the file that it names, or from stdin (`-`). @throws Failure */
 export async function jsonArgument(context: Context, given: string, flag: string): Promise<JsonValue> {
   let text = given;
   if (given === "-") text = await stdinText(context, flag);

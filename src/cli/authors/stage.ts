@@ -1,6 +1,6 @@
 import type { Io } from "../io.js";
 
-/** Where `parley dev` shows its server. */
+/** The place where `parley dev` shows its server. */
 export interface Stage {
   /** The output of the server's process: that of this one, or a file descriptor. */
   readonly output: "inherit" | number;

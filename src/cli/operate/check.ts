@@ -40,7 +40,7 @@ async function run(file: string, { json }: { readonly json: boolean }, io: Io): 
 
 type Report = Partial<FileReport> & Pick<FileReport, "path" | "faults">;
 
-/** What is known of a file, even if it is too damaged to be read to the end. */
+/** The facts that can be read from a file, even a damaged one. */
 async function reportOf(file: string): Promise<Report> {
   // Only a check needs the parts of a store.
   const { checkFile } = await import("../../store/sqlite/check.js");

@@ -20,7 +20,7 @@ export function exportTask(taskId: string, flags: ReachFlags & { readonly out?: 
   });
 }
 
-/** Writes a new file. What is left of a failed export is removed. */
+/** Writes a new file. A failed export leaves no file. */
 async function save(pieces: () => AsyncIterable<{ readonly lines: string }>, path: string): Promise<void> {
   const file = create(path);
   try {

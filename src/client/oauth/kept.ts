@@ -7,7 +7,7 @@ import { TokenKeeper } from "./token-keeper.js";
 /** Flows in which a user signs in. */
 export type UserFlow = "authorizationCode" | "deviceCode";
 
-/** Returns the error of a call that needs a user who signs in. */
+/** Returns the error of a call that needs the user to sign in. */
 export const signInRequired = (): A2AError =>
   new A2AError("UNAUTHENTICATED", "A user has to sign in first.", { metadata: { signIn: "required" } });
 

@@ -119,7 +119,7 @@ function changes(task: Task, all: AsyncIterator<StreamResponse>): AsyncIterator<
   return { next, return: async () => (await all.return?.()) ?? { done: true, value: undefined } };
 }
 
-/** True for the first event of an artifact that shows it as it was. */
+/** True for an artifact's first event if it repeats the artifact's earlier content. */
 function repeats({ payload }: StreamResponse, known: Map<string, Artifact>): boolean {
   if (payload.case !== "artifactUpdate" || payload.value.artifact === undefined) return false;
   const { append, artifact } = payload.value;

@@ -38,7 +38,7 @@ export function isFenced(error: unknown): boolean {
 
 /** Lease status of this process as other processes see it. */
 export interface SignsOfLife {
-  /** Number of times that other processes have taken over its leases. It has lost everything that it held before. */
+  /** Number of times that other processes took over this process's leases. Each time it lost all of them. */
   readonly epoch: number;
   /**
    * Earliest time that another process can take over, by `performance.now()`: one lease period after the last

@@ -128,7 +128,7 @@ export class TaskCreation {
   }
 }
 
-/** How a task is created under a given id. */
+/** The lookup and the creation of a task under a given id. */
 interface Creation<T> {
   /** Resolves to undefined if the store does not have the task. */
   readonly lookup: (taskId: string) => Promise<unknown>;

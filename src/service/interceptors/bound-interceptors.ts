@@ -43,7 +43,7 @@ export function boundInterceptors(): { readonly outer: ServiceInterceptor; reado
   };
 }
 
-/** Not `bounded`: the time stops while the call is inside, and starts anew after it. */
+/** Not `bounded`: the timeout does not apply while the rest of the chain runs, and restarts after it. */
 function watched(work: Promise<InvocationResult>, watch: Watch, { cancellation }: Call): Promise<InvocationResult> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;

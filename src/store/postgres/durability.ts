@@ -1,7 +1,7 @@
 import { type Database, first } from "./database.js";
 
 /**
- * Where an acknowledged append survives.
+ * The failures that an acknowledged append survives.
  * - `replicated`: on this server and on at least one standby.
  * - `local`: on this server's disk, after a crash of its machine. A failover to a standby may lose the last seconds.
  * - `none`: a crash of the server or of its machine may lose the last appends.

@@ -30,7 +30,7 @@ export function logsOf(day: number): readonly [low: number, high: number] {
 
 /**
  * The partitions of segments, one for each day. The segments of a day that began without one are in `segment_other`,
- * and the day gets none as long as they are there.
+ * and the day gets no partition while they exist.
  */
 export class Partitions {
   readonly #database: Database;

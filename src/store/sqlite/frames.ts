@@ -79,7 +79,7 @@ export class FrameReader {
     }
   }
 
-  /** Reads a length, and the frame if all of it is here. Returns the number of bytes used. */
+  /** Reads a length, and the frame, if it has arrived completely. Returns the number of bytes used. */
   #begin(chunk: Buffer, at: number): number {
     const used = chunk.copy(this.#length, this.#known, at);
     this.#known += used;

@@ -13,7 +13,7 @@ const waiting: readonly TaskState[] = [TaskState.INPUT_REQUIRED, TaskState.AUTH_
 /** Most tasks that are read. The service counts no more either. */
 const MAX_TASKS = 10_000;
 
-/** Whose tasks are shown. Absent names match all. */
+/** The tenant and the owner of the shown tasks. Absent names match all. */
 export interface InboxFilter {
   readonly tenant?: string;
   readonly owner?: string;

@@ -14,7 +14,7 @@ const { owners: texts } = operateWords;
 export const shownName = (owner: string): string => (owner === "" ? operateWords.anonymous : owner);
 
 interface DeleteDialogProps {
-  /** Whose data is to be deleted; undefined for nobody's. */
+  /** The owner to delete, or undefined while the dialog is closed. */
   readonly usage: OwnerUsage | undefined;
   readonly onClose: () => void;
 }

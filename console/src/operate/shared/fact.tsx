@@ -6,7 +6,7 @@ export function FactList({ children }: { readonly children: ReactNode }): ReactN
   return <dl className={css.facts}>{children}</dl>;
 }
 
-/** A name and what is known under it. */
+/** A name and its value. */
 export function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }): ReactNode {
   return (
     <div style={{ display: "contents" }}>

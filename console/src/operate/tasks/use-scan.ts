@@ -28,7 +28,7 @@ interface Read {
 
 const nothing = (log: TaskLog): Read => ({ log, entries: [], bytes: 0, error: undefined });
 
-/** Reads a log from its start, and what is added to it. */
+/** Reads a log from its start, and the entries that are added to it. */
 export function useScan(log: TaskLog): Scan {
   useLogVersion(log);
   const { total } = log;

@@ -125,7 +125,7 @@ function usualFlow(declared: SecurityScheme | undefined, wish: Wish): Flow | und
   return flowFits(declared, general, wish) ? general : undefined;
 }
 
-/** Drops the endpoints of a flow that is not used, since the client takes them for those of the one that is. */
+/** Drops the endpoints of other flows, because the client would use them for the chosen flow. */
 function withoutOtherFlow(declared: SecurityScheme, flow: Flow): SecurityScheme {
   const { scheme } = declared;
   if (scheme.case !== "oauth2SecurityScheme" || scheme.value.flows?.flow.case === declaredFlows[flow]) return declared;

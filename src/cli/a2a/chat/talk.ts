@@ -15,7 +15,7 @@ import { jsonOf } from "../output.js";
 import { partText, singleLine, terminalText } from "../text.js";
 import { type Form, formIn } from "./form.js";
 
-/** Where a talk is shown: a terminal or plain text. */
+/** The display of a talk: a terminal or plain text. */
 export interface View {
   wait(): void;
   push(text: string): void;

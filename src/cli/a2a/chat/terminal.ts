@@ -65,7 +65,7 @@ export class Terminal {
       };
       const typed = (value: Typed): void => {
         if (!over()) return;
-        // What is shown next begins a line.
+        // The next output begins a line.
         if (typeof value === "string") stdout.write("\n");
         resolve(value);
       };

@@ -15,7 +15,7 @@ const RENEWAL_DAYS = 14;
 const DAY_MS = 86_400_000;
 
 export interface Handshake {
-  /** Why the certificate is not trusted. */
+  /** Reason why the certificate is not trusted. */
   readonly distrust: string | undefined;
   readonly protocol: string | null;
   readonly validTo: Date | undefined;

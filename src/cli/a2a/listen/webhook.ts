@@ -35,7 +35,7 @@ interface WebhookOptions {
 }
 
 export interface Webhook {
-  /** Where agents reach it. */
+  /** The address for agents. */
   readonly url: string;
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ import { readRecording, recordedOf, rewrite } from "./recording.js";
 interface Compared {
   readonly turn: number;
   readonly isSame: boolean;
-  /** Lines that are gone (-) and that are new (+), with those around them. */
+  /** Removed (-) and added (+) lines, with context. */
   readonly difference: readonly string[];
   readonly tookMs: number;
   readonly recordedMs: number;
