@@ -115,5 +115,5 @@ async function storedValue(id: string, schema: FormSchema, stored: StoredAnswer)
   const checked = await checkAnswer(schema, stored.answer);
   if ("value" in checked) return checked.value;
   const why = checked.violations.map(violationText).join("; ");
-  throw new Error(`The stored answer of the form "${id}" does not fit its present schema: ${why}`);
+  throw new Error(`The stored answer of the form "${id}" does not match its current schema: ${why}`);
 }

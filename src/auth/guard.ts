@@ -309,7 +309,7 @@ function isCaller(found: unknown): found is CallerInput {
 
 function hasScopes({ scopes: granted = [] }: CallerInput, scopes: readonly string[]): boolean {
   // A string has includes() too, but a substring is not a scope.
-  if (!Array.isArray(granted)) throw new TypeError("the scopes of a caller are a list");
+  if (!Array.isArray(granted)) throw new TypeError("the scopes of a caller must be an array");
   return scopes.length === 0 || scopes.every((scope) => granted.includes(scope));
 }
 

@@ -42,7 +42,7 @@ export function createIntrospector(
     } catch (error) {
       // The issuer rejects this token, which any client can send: the tokens of other clients are still introspected.
       if (error instanceof IssuerStatus && ofToken.has(error.status)) return new Refusal("The token is not active.");
-      if (rest.isOver) parts.logger.warn({ err: error }, "an issuer of tokens does not answer as it should");
+      if (rest.isOver) parts.logger.warn({ err: error }, "an issuer of tokens does not answer correctly");
       rest.failed(token, source, error);
       throw issuerUnavailable(error);
     }

@@ -112,7 +112,7 @@ export function tokenCheck(
 
 /** Requires an array: spreading a string would give its characters. */
 function scopeList(scopes: unknown): string[] {
-  if (!Array.isArray(scopes)) throw new TypeError("scopes() of a token gives a list");
+  if (!Array.isArray(scopes)) throw new TypeError("scopes() must return a list");
   return [...scopes];
 }
 

@@ -63,7 +63,7 @@ export function checkCard(input: AgentCardInput, wired: ServerCapabilities): Che
   } catch (error) {
     // Only possible without a type checker, such as a number as a name or a string as a list.
     const why = messageIn(error);
-    return { card: create(AgentCardSchema), faults: [`the card has not the form of an AgentCard (${why})`] };
+    return { card: create(AgentCardSchema), faults: [`the card is not a valid AgentCard (${why})`] };
   }
   if (card.defaultInputModes.length === 0) card.defaultInputModes = ["text/plain"];
   if (card.defaultOutputModes.length === 0) card.defaultOutputModes = ["text/plain"];

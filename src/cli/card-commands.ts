@@ -49,7 +49,7 @@ function checkForm(json: Record<string, unknown>): void {
   const card = attempt(
     () => fromJson(AgentCardSchema, known as JsonValue),
     (cause) => {
-      throw new UsageError("it has not the form of an agent card", { cause });
+      throw new UsageError("it is not a valid agent card", { cause });
     },
   );
   for (const missing of missingFields(reflect(AgentCardSchema, card))) warn(`in the card ${missing}`);

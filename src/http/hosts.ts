@@ -51,15 +51,13 @@ export function createHostCheck({ allowed }: HostRules): HostCheck {
   };
 }
 
-const malformed = lazy(
-  () => new A2AError("INVALID_REQUEST", "The request does not name one host that is well formed."),
-);
+const malformed = lazy(() => new A2AError("INVALID_REQUEST", "The request must name exactly one valid host."));
 
 const notAllowed = lazy(
   () =>
     new A2AError(
       "HOST_NOT_ALLOWED",
-      "The server does not answer to the host that the request names. It can be told to: allowedHosts (--allowed-hosts).",
+      "The server does not accept the host in the request. Allow it with allowedHosts (--allowed-hosts).",
     ),
 );
 

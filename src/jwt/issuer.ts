@@ -142,7 +142,7 @@ export class IssuerDocument<T> {
     } catch (error) {
       this.#failure = error;
       this.#triedAt = performance.now();
-      logger.warn({ err: error }, "an issuer of tokens does not answer as it should");
+      logger.warn({ err: error }, "an issuer of tokens does not answer correctly");
     }
   }
 }

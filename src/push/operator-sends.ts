@@ -84,7 +84,7 @@ export class OperatorSends<T> {
    * Sends one event and returns the attempt, failed or not.
    *
    * @throws A2AError TASK_NOT_FOUND for an unknown configuration, INVALID_PARAMS for a generation that the task does
-   * not have or that is never sent, UNSUPPORTED_OPERATION for an event that is yet to be delivered, UNAVAILABLE if the
+   * not have or that is never sent, UNSUPPORTED_OPERATION for an event that has not been delivered yet, UNAVAILABLE if the
    * configuration cannot be read or its host has no free slot
    */
   async send({ taskId, configId, generation, trace = noTrace }: OperatorEvent): Promise<Attempt> {
@@ -270,5 +270,5 @@ const unknownGeneration = (description: string): A2AError => invalid([{ field: "
 const undelivered = (): A2AError =>
   new A2AError(
     "UNSUPPORTED_OPERATION",
-    "The event is yet to be delivered. Sent early, it would make the events before it look old to the receiver.",
+    "The event has not been delivered yet. Sending it now would make the receiver treat earlier events as outdated.",
   );

@@ -45,7 +45,7 @@ export async function encryptStored(parts: RotationParts): Promise<Rotation | un
     } else if (encrypted > 0 && done.isWhole) {
       logger.info(
         { key, encrypted },
-        "all push notification configurations are encrypted by this key; older ones may go",
+        "all push notification configurations are encrypted by this key; older keys can be removed",
       );
     }
     return done;

@@ -190,8 +190,8 @@ async function signPublicCards(
   for (const name of doubtful) {
     logger.warn(
       {},
-      `the card of ${name} has empty values, without which some libraries verify it: they will find no valid signature ` +
-        "unless cardSigning has alsoWithoutEmpty",
+      `the card of ${name} has empty values. Libraries that drop them before verifying will reject its signature; ` +
+        "set cardSigning.alsoWithoutEmpty",
     );
   }
 }

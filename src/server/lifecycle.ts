@@ -118,7 +118,7 @@ export class Lifecycle {
     if (status.healthy) {
       logger.info({}, "the task store works again");
     } else if (!this.#isUnhealthy) {
-      logger.error({ reason: status.reason }, "the task store is out of order: the server is not ready, writes fail");
+      logger.error({ reason: status.reason }, "the task store is unavailable: the server is not ready, writes fail");
     }
     this.#isUnhealthy = !status.healthy;
     if (status.healthy || !status.restartHelps) {
@@ -132,7 +132,7 @@ export class Lifecycle {
 
   #declareFailed(): void {
     const { status } = this.#store.health;
-    if (!status.healthy) this.#failure.abort(new Error(`The task store is out of order. ${status.reason}`));
+    if (!status.healthy) this.#failure.abort(new Error(`The task store is unavailable. ${status.reason}`));
   }
 
   /** Delays calls until the start is complete. The first call begins the start if `start` was not called. */

@@ -87,7 +87,9 @@ export class TaskFold extends EventFold {
       throw new RangeError(`Entry ${entry.position} cannot follow entry ${this.position}.`);
     }
     if ((entry.event.case === "created") !== (entry.position === 1)) {
-      throw new TypeError(`Entry ${entry.position} is "${entry.event.case}": a task begins with being created, once.`);
+      throw new TypeError(
+        `Entry ${entry.position} is "${entry.event.case}". A task must begin with exactly one "created" entry.`,
+      );
     }
     this.position = entry.position;
     this.generation = entry.generation;

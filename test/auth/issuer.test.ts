@@ -88,7 +88,7 @@ describe("the keys of an issuer", () => {
         expect(JSON.stringify(error)).not.toContain(issuer.url);
       }
       expect(issuer.asked).toBe(1);
-      expect(world.log.text).toContain("an issuer of tokens does not answer as it should");
+      expect(world.log.text).toContain("an issuer of tokens does not answer correctly");
       for (const made of issuer.made) expect(world.log.text).not.toContain(made);
     },
   );

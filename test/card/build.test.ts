@@ -165,7 +165,7 @@ describe("checkCard()", () => {
 
   it("finds what is no card at all", () => {
     const wrong = { ...plain, skills: "echo" } as unknown as AgentCardInput;
-    expect(checkCard(wrong, nothing).faults[0]).toMatch(/^the card has not the form of an AgentCard/);
+    expect(checkCard(wrong, nothing).faults[0]).toMatch(/^the card is not a valid AgentCard/);
     const number = { ...plain, name: 5 } as unknown as AgentCardInput;
     expect(checkCard(number, nothing).faults[0]).toMatch(/expected string, got 5/);
   });

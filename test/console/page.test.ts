@@ -195,7 +195,7 @@ describe("requests of other pages", () => {
     async (host) => {
       for (const path of ["/", "/assets/app-1a2b3c.js", "/api/session"]) {
         const { status, text } = await ask(base + path, { headers: { host, ...own } });
-        expect([status, JSON.parse(text).error]).toEqual([421, expect.stringMatching(/does not answer to the host/)]);
+        expect([status, JSON.parse(text).error]).toEqual([421, expect.stringMatching(/does not accept the host/)]);
       }
       expect((await ask(base, { headers: { host: "localhost:8080" } })).status).toBe(308);
     },

@@ -64,7 +64,7 @@ function told(): string[] {
   return lines.map(({ msg }) => String(msg)).filter((line) => line.includes("task store"));
 }
 
-const outOfOrder = "the task store is out of order: the server is not ready, writes fail";
+const outOfOrder = "the task store is unavailable: the server is not ready, writes fail";
 const wellAgain = "the task store works again";
 
 /** A send under a key, whose answer does not take longer than the bound for what the store does not answer. */

@@ -45,7 +45,9 @@ describe("a task log", () => {
     await log.append(createdDraft(turn, 1));
     await expect(log.append(createdDraft(turn, 1))).rejects.toMatchObject({ reason: "INTERNAL" });
     const fold = new TaskFold();
-    expect(() => fold.apply(placeDraft(working1(), 1, 1))).toThrow("begins with being created");
+    expect(() => fold.apply(placeDraft(working1(), 1, 1))).toThrow(
+      'A task must begin with exactly one "created" entry.',
+    );
   });
 
   it("says that its task exists where another process creates it first, whoever reads that", async () => {

@@ -152,7 +152,7 @@ describe("other keys", () => {
       await world.start(keys);
       const rotated = { event: "key.rotated", use: "push-secrets", key: idOf(keys[0]), count: 2 };
       await expect.poll(() => world.records, { timeout: 20_000 }).toContainEqual(expect.objectContaining(rotated));
-      expect(world.logged.at(-1)).toContain("are encrypted by this key; older ones may go");
+      expect(world.logged.at(-1)).toContain("are encrypted by this key; older keys can be removed");
       await world.stop();
       expect(await world.keys()).toEqual([idOf(keys[0]), idOf(keys[0])]);
       await world.start(keys);

@@ -114,7 +114,7 @@ export const agentWords = {
     notCalled: "Not called",
     grpc: "gRPC cannot be called from a browser. parley ping calls it from a command line.",
     unknown: (binding: string, version: string): string =>
-      version === "" ? `${binding} is not spoken here.` : `A2A ${version} over ${binding} is not spoken here.`,
+      version === "" ? `${binding} is not supported.` : `A2A ${version} over ${binding} is not supported.`,
     badUrl: "This is not a URL that can be called.",
     preferred: "First choice",
     talk: "Talk over it",

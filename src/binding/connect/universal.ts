@@ -149,7 +149,7 @@ async function* limitedBody(request: HttpRequest, max: number, arrivals: Arrival
   }
 }
 
-const noHost = lazy(() => new A2AError("INVALID_REQUEST", "The request does not name one host that is well formed."));
+const noHost = lazy(() => new A2AError("INVALID_REQUEST", "The request must name exactly one valid host."));
 
 interface Answering {
   readonly request: HttpRequest;

@@ -16,7 +16,7 @@ export function isOneMessage(piece: Buffer, maxBytes: number): boolean {
 export function envelopeReader(maxBytes: number): Envelopes {
   return new Envelopes((flags, size) => {
     if (flags > COMPRESSED)
-      throw new StatusError(StatusCode.INVALID_ARGUMENT, `The flag of a message is ${flags}; there are 0 and 1.`);
+      throw new StatusError(StatusCode.INVALID_ARGUMENT, `The message has flag ${flags}; only 0 and 1 are valid.`);
     if (size > maxBytes) throw envelopeTooLarge(maxBytes);
   });
 }

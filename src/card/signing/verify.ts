@@ -130,7 +130,7 @@ function readCard({ known }: CardMembers): AgentCard {
   try {
     return fromJson(AgentCardSchema, known as JsonValue);
   } catch (cause) {
-    throw new CardFormError("It has not the form of an agent card.", { cause });
+    throw new CardFormError("It is not a valid agent card.", { cause });
   }
 }
 

@@ -112,8 +112,7 @@ const versions: readonly string[] = [PROTOCOL_VERSION, ...olderVersions.map(({ n
 const version = last((value) => {
   const named = value.trim().replace(/^v/i, "");
   const parsed = parseVersion(/^\d$/.test(named) ? `${named}.0` : named) ?? named;
-  if (!versions.includes(parsed))
-    throw new Error(`is not a version of A2A that is spoken here: ${versions.join(", ")}`);
+  if (!versions.includes(parsed)) throw new Error(`is not a supported version of A2A (${versions.join(", ")})`);
   return parsed;
 });
 

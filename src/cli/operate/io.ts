@@ -28,7 +28,7 @@ export function remark({ stderr }: Io, text: string): void {
 export async function confirm(io: Io, what: string, { yes }: { readonly yes: boolean }): Promise<void> {
   if (yes) return;
   if (io.stdin.isTTY !== true || io.stderr.isTTY !== true) {
-    throw new UsageError(`${what}: this cannot be undone, so it needs --yes without a terminal`);
+    throw new UsageError(`${what}: this cannot be undone; without a terminal it needs --yes`);
   }
   const lines = createInterface({ input: io.stdin, output: io.stderr });
   const stop = new AbortController();

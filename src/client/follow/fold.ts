@@ -229,7 +229,7 @@ export class ClientFold {
   #checkId(id: string): void {
     const known = this.#fold?.task.id ?? "";
     if (known === "" || id === "" || id === known) return;
-    const what = `The agent told of the task ${id.slice(0, MAX_ID)} where the task ${known.slice(0, MAX_ID)} is followed.`;
+    const what = `The agent sent an event of task ${id.slice(0, MAX_ID)} while task ${known.slice(0, MAX_ID)} was followed.`;
     throw new A2AError("INVALID_AGENT_RESPONSE", what);
   }
 

@@ -45,7 +45,7 @@ export function issuerFailure(error: unknown): A2AError {
     return issuerUnavailable(`${what} ${cause.status}`, retryAfter(cause));
   }
   // The library's messages are its own texts.
-  return new A2AError("UNAUTHENTICATED", `The issuer's answer is not as it should be: ${error.message}.`);
+  return new A2AError("UNAUTHENTICATED", `The issuer's answer is invalid: ${error.message}.`);
 }
 
 /** Returns an error of ours from within the library's. */

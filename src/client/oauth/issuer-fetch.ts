@@ -62,7 +62,7 @@ function plainHeaders(headers: Headers): Headers {
 }
 
 export function issuerUnavailable(why: string, options: { retryAfterMs?: number; cause?: unknown } = {}): A2AError {
-  return new A2AError("UNAVAILABLE", `The issuer of tokens does not answer as it should: ${why}.`, options);
+  return new A2AError("UNAVAILABLE", `The issuer of tokens does not answer correctly: ${why}.`, options);
 }
 
 function dropIdToken(text: string): string {

@@ -330,7 +330,7 @@ export class TokenKeeper {
     try {
       return await work(this.#options.tokens);
     } catch (cause) {
-      throw new A2AError("UNAVAILABLE", "The store of tokens is out of order.", { cause });
+      throw new A2AError("UNAVAILABLE", "The store of tokens is unavailable.", { cause });
     }
   }
 }

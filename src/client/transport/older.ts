@@ -96,7 +96,7 @@ function jsonMethodOf(desc: DescMethod, method: OlderMethod, speaking: Speaking)
 }
 
 function absence(reason: Reason, { headers }: AnswerHead): A2AError {
-  return errorOf({}, "The server answered with HTTP 404: what was asked for is not there.", reason, headers);
+  return errorOf({}, "HTTP 404: the resource does not exist.", reason, headers);
 }
 
 function readBy({ exchange }: Written, result: unknown): Message {

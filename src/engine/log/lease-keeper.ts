@@ -334,7 +334,7 @@ export class LeaseKeeper {
     try {
       return (await this.#source.store.setLease({ taskId, fence, lease })) === "set";
     } catch (error) {
-      this.#source.logger.error({ err: error, taskId }, "a lease could not be changed; it is looked at again");
+      this.#source.logger.error({ err: error, taskId }, "a lease could not be changed; it will be checked again");
       return false;
     }
   }

@@ -310,7 +310,7 @@ export class Plan {
     const next = stateAfter(event);
     if (event.case === "created" ? this.#state !== TaskState.UNSPECIFIED : this.#state === TaskState.UNSPECIFIED) {
       throw new A2AError("INTERNAL", "Internal error.", {
-        cause: new Error("A task begins with being created, once."),
+        cause: new Error('A task must begin with exactly one "created" entry.'),
       });
     }
     this.#check(conditions, turn);

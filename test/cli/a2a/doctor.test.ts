@@ -130,8 +130,8 @@ describe("doctor", { timeout: 60_000 }, () => {
       ["pass", null],
       ["pass", null],
       ["fail", '"not a url" is not a URL that can be called'],
-      ["skipped", "A2A 9.9 over GRPC is not spoken here"],
-      ["skipped", "A2A 1.0 over urn:x:pigeon is not spoken here"],
+      ["skipped", "A2A 9.9 over GRPC is not supported"],
+      ["skipped", "A2A 1.0 over urn:x:pigeon is not supported"],
     ]);
   });
 

@@ -523,7 +523,7 @@ describe("A2ACLI_AUTH_007 stored logins", { timeout: 60_000 }, () => {
       writeFileSync(file(), moved, { mode: 0o600 });
       const again = await run(["send", "hi", "-a", `127.0.0.1:${other.server.port}`, "-o", "json", ...quick]);
       expect(again.json.error.code).toBe("A2ACLI_ERR_CREDENTIALS_MISSING");
-      expect(again.err).toContain("was not made for the interface");
+      expect(again.err).toContain("does not cover the interface");
       expect(seen).toEqual([]);
     } finally {
       await other.close();

@@ -68,7 +68,7 @@ describe("ping", { timeout: 30_000 }, () => {
     expect(some.exit).toBe(1);
     expect(some.out).toMatch(/^JSONRPC 1\.0: 0 of 1 answered, UNAVAILABLE: .* the connection was refused/m);
     expect(some.out).toMatch(/^HTTP\+JSON 1\.0: 1 of 1 answered/m);
-    expect(some.out).toMatch(/^urn:x:pigeon 1\.0: 0 of 0 answered, A2A 1\.0 over urn:x:pigeon is not spoken here/m);
+    expect(some.out).toMatch(/^urn:x:pigeon 1\.0: 0 of 0 answered, A2A 1\.0 over urn:x:pigeon is not supported/m);
     const none = await runIn(["ping", "./none.json", "--count", "1", "-o", "json"], { files });
     expect(none.exit).toBe(3);
   });

@@ -521,7 +521,7 @@ describe("a store of tokens", () => {
     },
   );
 
-  it("that is out of order is said so, and loses no token that was got", async () => {
+  it("reports a failing store, and loses no token that was issued", async () => {
     const tokens: OAuthStorage = {
       get: () => undefined,
       set: () => Promise.reject(new Error("full")),

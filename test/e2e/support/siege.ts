@@ -288,7 +288,7 @@ export class Siege {
     for (const { load } of this.clients) load.cut();
     const isTold = moment === "full disk" || moment === "file moved";
     this.logged += isTold
-      ? server.log.replaceAll(/^.*the task store is out of order.*\n/gm, "")
+      ? server.log.replaceAll(/^.*the task store is unavailable: the server is not ready.*\n/gm, "")
       : withoutSlowWrites(server.log);
     if (signal === "SIGKILL") this.kills.set(moment, (this.kills.get(moment) ?? 0) + 1);
     // Whoever was asked to end may have been quicker.

@@ -53,7 +53,7 @@ function loginsFor(context: Scope, { agent, url }: Called): readonly Login[] {
     const all = new LoginStore(context).all().filter((login) => login.agent === agent);
     const [other] = all.filter(({ origins }) => !origins.includes(origin));
     if (other !== undefined) {
-      out.warn(`the login for ${agent} is not used: it was not made for the interface at ${origin}`);
+      out.warn(`the login for ${agent} is not used, because it does not cover the interface at ${origin}`);
     }
     return all.filter(({ origins }) => origins.includes(origin));
   } catch (error) {

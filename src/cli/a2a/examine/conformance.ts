@@ -38,7 +38,7 @@ export const run: Run = async (context, [ref]) => {
 function reasonOf({ protocolBinding, protocolVersion }: AgentInterface, asked: string | undefined): string {
   const isOlder = olderVersions.some(({ name }) => name === protocolVersion);
   const reason =
-    asked !== undefined || isOlder ? `is called with --a2a-version ${protocolVersion} only` : "is not spoken here";
+    asked !== undefined || isOlder ? `is called with --a2a-version ${protocolVersion} only` : "is not supported";
   return `A2A ${protocolVersion} over ${protocolBinding} ${reason}`;
 }
 

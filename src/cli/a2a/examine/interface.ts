@@ -107,7 +107,7 @@ export function whyUncalled({ settings }: Context, declared: AgentInterface): No
   const isVersionKnown = version === PROTOCOL_VERSION || olderVersions.some(({ name }) => name === version);
   if (isVersionKnown && bindings.includes(protocolBinding))
     return { fault: `${JSON.stringify(withoutSecrets(url))} is not a URL that can be called` };
-  return { skipped: `A2A ${protocolVersion} over ${protocolBinding} is not spoken here` };
+  return { skipped: `A2A ${protocolVersion} over ${protocolBinding} is not supported` };
 }
 
 /** Returns a line without credentials, which agents may repeat in their errors. */
