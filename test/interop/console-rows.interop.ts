@@ -19,7 +19,24 @@ let other: Server;
 let otherUrl = "";
 
 /** Ends what the agent waits for. */
-let go: () => void = () => {};
+/** How often the slow agent may go on, and what wakes it. */
+let steps = 0;
+let wake: () => void = () => {};
+
+function go(): void {
+  steps++;
+  wake();
+}
+
+/** Waits for its `go`, which may have come before. */
+async function step(): Promise<void> {
+  while (steps === 0) {
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+  }
+  steps--;
+}
 
 const old = {
   type: "form",
@@ -56,13 +73,9 @@ const agent: Agent = {
   async *execute(turn) {
     const [first] = turn.text.split(" ");
     if (first === "slow") {
-      await new Promise<void>((resolve) => {
-        go = resolve;
-      });
+      await step();
       yield working("Reading page 3 of 9");
-      await new Promise<void>((resolve) => {
-        go = resolve;
-      });
+      await step();
     } else if (first === "form") {
       yield inputRequired({ parts: [{ data: old }] });
       return;
