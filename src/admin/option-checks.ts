@@ -34,8 +34,8 @@ const checks: check.OptionChecks<AdminOptions> = {
   tokens: listFaults,
   tokensFile: tokensFileFaults,
   security: (place, given) => {
-    const { schemes, require } = membersOf(given);
-    const known = { schemes, ...(require !== undefined && { require }) };
+    // A declaration of an agent fits, although operators have no skills.
+    const { skills: _skills, skillOf: _skillOf, ...known } = membersOf(given);
     return securityFaults(known).map((fault) => fault.replace(/^security/, place));
   },
   roles: check.anObjectOf({ read: check.aText(), write: check.aText() }, ["read", "write"]),

@@ -1,6 +1,7 @@
 import type { Call, CallerInput } from "../core/call.js";
+import { aFunction, aText, judged, type OptionChecks, oneOf, optionFaults } from "../core/options.js";
 import { apiKeyOf, type KeyPlace } from "./credentials.js";
-import { type KnownSecret, knownSecrets, ownerNames, secretFaults } from "./known-secrets.js";
+import { type KnownSecret, knownSecrets, listOfSecrets, ownerNames } from "./known-secrets.js";
 import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A key and its caller: the key itself, or its SHA-256 in hex. */
@@ -51,13 +52,19 @@ export function apiKeyScheme(options: ApiKeySchemeOptions): SecurityScheme {
 
 const invalidKey = new Refusal("The API key is not accepted.");
 
-function apiKeyFaults({ in: location, name, keys, check }: ApiKeySchemeOptions): string[] {
-  const faults: string[] = [];
-  if (!["header", "query", "cookie"].includes(location)) faults.push("in is not one of header, query, cookie");
-  // A header's name and a cookie's are tokens (RFC 9110, 5.1; RFC 6265, 4.1.1).
-  if (typeof name !== "string" || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) faults.push("name is not a valid name");
-  if ((keys === undefined) === (check === undefined)) faults.push("it needs either keys or check");
-  if (check !== undefined && typeof check !== "function") faults.push("check is not a function");
-  if (keys !== undefined) faults.push(...secretFaults("keys", keys, "key"));
+// A header's name and a cookie's are tokens (RFC 9110, 5.1; RFC 6265, 4.1.1).
+const isName = (name: unknown): boolean => typeof name === "string" && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name);
+
+const checks: OptionChecks<ApiKeySchemeOptions> = {
+  in: oneOf(["header", "query", "cookie"]),
+  name: judged((name) => (isName(name) ? undefined : "is not a valid name")),
+  keys: listOfSecrets("key"),
+  check: aFunction(),
+  description: aText(),
+};
+
+function apiKeyFaults(options: ApiKeySchemeOptions): string[] {
+  const faults = optionFaults(options, checks, "", ["in", "name"]);
+  if ((options.keys === undefined) === (options.check === undefined)) faults.push("it needs either keys or check");
   return faults;
 }

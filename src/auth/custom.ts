@@ -1,5 +1,6 @@
 import { isPromiseLike } from "../core/async.js";
 import type { Call } from "../core/call.js";
+import { aFunction, anObject, anObjectOf, aText, type OptionChecks, optionFaults } from "../core/options.js";
 import type { Challenge, Finding, SecurityScheme } from "./scheme.js";
 import type { SecuritySchemeInput } from "./scheme-card.js";
 
@@ -20,14 +21,23 @@ export interface CustomSchemeOptions {
 }
 
 /** Security scheme that one function of yours checks. */
-export function customScheme({ card, challenge, authenticate }: CustomSchemeOptions): SecurityScheme {
+export function customScheme(options: CustomSchemeOptions): SecurityScheme {
+  const { card, challenge, authenticate } = options;
   return {
     card,
     challenge: challenge ?? { scheme: card?.httpAuthSecurityScheme?.scheme ?? "Custom" },
-    faults: typeof authenticate === "function" ? [] : ["authenticate is not a function"],
+    faults: optionFaults(options, checks, "", ["card", "authenticate"]),
     open: () => ({ check: (call) => promised(authenticate(call)) }),
   };
 }
+
+const challengeChecks: OptionChecks<Challenge> = { scheme: aText(), parameters: anObject() };
+
+const checks: OptionChecks<CustomSchemeOptions> = {
+  card: anObject(),
+  challenge: anObjectOf(challengeChecks, ["scheme"], "an object"),
+  authenticate: aFunction(),
+};
 
 /** Converts a promise of another library to a native one. */
 function promised<T>(found: T | Promise<T>): T | Promise<T> {

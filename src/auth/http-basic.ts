@@ -1,6 +1,7 @@
 import type { Call, CallerInput } from "../core/call.js";
+import { aFunction, aText, type OptionChecks, optionFaults } from "../core/options.js";
 import { httpCredentials, nameAndPassword } from "./credentials.js";
-import { type KnownSecret, knownSecrets, ownerNames, secretFaults } from "./known-secrets.js";
+import { type KnownSecret, knownSecrets, listOfSecrets, ownerNames } from "./known-secrets.js";
 import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A user and its caller; `sha256` is that of `name:password`. Left out, `owner` is the name. */
@@ -58,17 +59,16 @@ function ownedUsers({ users }: HttpBasicSchemeOptions): (BasicUser & { readonly 
 
 const invalidPassword = new Refusal("Name or password is not accepted.");
 
-function basicFaults({ users, check }: HttpBasicSchemeOptions): string[] {
-  const faults: string[] = [];
-  if ((users === undefined) === (check === undefined)) faults.push("it needs either users or check");
-  if (check !== undefined && typeof check !== "function") faults.push("check is not a function");
-  if (users === undefined) return faults;
-  if (!Array.isArray(users)) return [...faults, "users is not a list"];
-  for (const [i, user] of users.entries()) {
-    // RFC 7617, 2: a name with a colon cannot be sent.
-    if (typeof user?.name !== "string" || user.name === "" || user.name.includes(":")) {
-      faults.push(`users[${i}] has no name, or one with a colon`);
-    }
-  }
-  return [...faults, ...secretFaults("users", ownedUsers({ users }), "password")];
+const checks: OptionChecks<HttpBasicSchemeOptions> = {
+  // RFC 7617, 2: a name with a colon cannot be sent.
+  users: listOfSecrets("password", { name: aText("a non-empty text without a colon", (name) => /^[^:]+$/.test(name)) }),
+  check: aFunction(),
+  realm: aText(),
+  description: aText(),
+};
+
+function basicFaults(options: HttpBasicSchemeOptions): string[] {
+  const faults = optionFaults(options, checks);
+  if ((options.users === undefined) === (options.check === undefined)) faults.push("it needs either users or check");
+  return faults;
 }

@@ -1,6 +1,7 @@
 import type { Call, CallerInput } from "../core/call.js";
+import { aFunction, aText, type OptionChecks, optionFaults } from "../core/options.js";
 import { httpCredentials } from "./credentials.js";
-import { type KnownSecret, knownSecrets, ownerNames, secretFaults } from "./known-secrets.js";
+import { type KnownSecret, knownSecrets, listOfSecrets, ownerNames } from "./known-secrets.js";
 import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A token and its caller: the token itself, or its SHA-256 in hex. */
@@ -54,10 +55,16 @@ export function httpBearerScheme(options: HttpBearerSchemeOptions): SecuritySche
 
 const invalidToken = new Refusal("The token is not accepted.");
 
-function bearerFaults({ tokens, check }: HttpBearerSchemeOptions): string[] {
-  const faults: string[] = [];
-  if ((tokens === undefined) === (check === undefined)) faults.push("it needs either tokens or check");
-  if (check !== undefined && typeof check !== "function") faults.push("check is not a function");
-  if (tokens !== undefined) faults.push(...secretFaults("tokens", tokens, "token"));
+const checks: OptionChecks<HttpBearerSchemeOptions> = {
+  tokens: listOfSecrets("token"),
+  check: aFunction(),
+  bearerFormat: aText(),
+  realm: aText(),
+  description: aText(),
+};
+
+function bearerFaults(options: HttpBearerSchemeOptions): string[] {
+  const faults = optionFaults(options, checks);
+  if ((options.tokens === undefined) === (options.check === undefined)) faults.push("it needs either tokens or check");
   return faults;
 }

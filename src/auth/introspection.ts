@@ -1,5 +1,6 @@
 import type { Limits } from "../core/limits.js";
 import { membersOf } from "../core/members.js";
+import { anObjectOf, aSecret, type OptionCheck, type OptionChecks } from "../core/options.js";
 import { IssuerStatus, issuerJson, issuerUnavailable, issuerUrlFaults } from "../jwt/issuer.js";
 import type { Verified } from "../jwt/verifier.js";
 import { IssuerRest } from "./issuer-rest.js";
@@ -84,11 +85,7 @@ function judge(
 
 const isTime = (value: unknown): boolean => value === undefined || value === null || Number.isFinite(value);
 
-/** Faults of the options. */
-export function introspectionFaults({ url, clientId, clientSecret }: Introspection): string[] {
-  const faults = issuerUrlFaults("introspection.url", url);
-  for (const [name, value] of Object.entries({ clientId, clientSecret })) {
-    if (typeof value !== "string" || value === "") faults.push(`introspection.${name} is missing`);
-  }
-  return faults;
-}
+const checks: OptionChecks<Introspection> = { url: issuerUrlFaults, clientId: aSecret(), clientSecret: aSecret() };
+
+/** Checks the options. */
+export const introspectionFaults: OptionCheck = anObjectOf(checks, Object.keys(checks));

@@ -2,7 +2,9 @@ import { notPromised } from "../core/async.js";
 import type { CallerInput } from "../core/call.js";
 import type { Limits } from "../core/limits.js";
 import { evictOldest, TransientMap } from "../core/maps.js";
+import { membersOf } from "../core/members.js";
 import { sourceOf } from "../core/net.js";
+import * as check from "../core/options.js";
 import { issuerUrlFaults } from "../jwt/issuer.js";
 import {
   createVerifier,
@@ -48,7 +50,7 @@ export function jwtScheme(options: JwtSchemeOptions): SecurityScheme {
     },
     challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
     ...(owner === undefined && { names: { issuer } }),
-    faults: jwtFaults(options),
+    faults: check.optionFaults(options, checks, "", ["jwks", "issuer", "audience"]),
     open: (parts) => tokenCheck(parts, tokenVerifier(options, parts), options),
   };
 }
@@ -143,40 +145,44 @@ function frozen<T>(value: T): T {
   return value;
 }
 
-/** Returns the faults of the options that can be found without a request. */
-export function jwtFaults({
-  jwks,
-  issuer,
-  audience,
-  algorithms,
-  clockTolerance,
-  owner,
-  scopes,
-}: JwtSchemeOptions): string[] {
-  const faults: string[] = [];
-  if (typeof issuer !== "string" || issuer === "") faults.push("issuer is missing");
-  const audiences = typeof audience === "string" ? [audience] : (audience ?? []);
-  const areTexts = Array.isArray(audiences) && audiences.every((each) => typeof each === "string" && each !== "");
-  if (!areTexts || audiences.length === 0) faults.push("audience is missing");
-  if (typeof jwks === "object" && jwks !== null && !(jwks instanceof URL)) {
-    if (!Array.isArray(jwks.keys)) faults.push("jwks has no list of keys");
-  } else {
-    faults.push(...issuerUrlFaults("jwks", jwks instanceof URL ? jwks.href : jwks));
-  }
-  for (const algorithm of algorithms ?? []) {
-    if (!/^(?:[RPE]S(?:256|384|512)|EdDSA|Ed25519)$/.test(algorithm)) {
-      faults.push(`algorithms has ${JSON.stringify(algorithm)}, which is not a signature with a public key`);
-    }
-  }
-  if (algorithms?.length === 0) faults.push("algorithms is empty");
-  if (clockTolerance !== undefined && !(clockTolerance >= 0 && clockTolerance <= 600)) {
-    faults.push("clockTolerance is not between 0 and 600 seconds");
-  }
-  for (const [name, value] of Object.entries({ owner, scopes })) {
-    if (value !== undefined && typeof value !== "function") faults.push(`${name} is not a function`);
-  }
-  return faults;
+const seconds = (what: string, max: number): check.OptionCheck =>
+  check.expects(what, (value) => typeof value === "number" && value >= 0 && value <= max);
+
+const isMissing = (value: unknown): boolean => value === "" || (Array.isArray(value) && value.length === 0);
+
+/** A required text or list, which counts as missing if it is empty. */
+const required =
+  (one: check.OptionCheck): check.OptionCheck =>
+  (name, value) =>
+    isMissing(value) ? [`${name} is missing`] : one(name, value);
+
+const audience = check.aText("a non-empty text", (text) => text !== "");
+const audiences = check.listOf(audience);
+
+/** Checks of the options that schemes with tokens share. Nothing is requested. */
+export const tokenChecks: check.OptionChecks<Omit<JwtSchemeOptions, "jwks">> = {
+  issuer: required(check.aText()),
+  audience: required((name, value) => (Array.isArray(value) ? audiences : audience)(name, value)),
+  algorithms: check.listOf(
+    check.aText("a signature with a public key", (name) => /^(?:[RPE]S(?:256|384|512)|EdDSA|Ed25519)$/.test(name)),
+  ),
+  clockTolerance: seconds("a number of seconds from 0 to 600", 600),
+  typ: check.aText(),
+  maxTokenAge: seconds("a number of seconds from 0", Number.MAX_SAFE_INTEGER),
+  owner: check.aFunction(),
+  scopes: check.aFunction(),
+  realm: check.aText(),
+  description: check.aText(),
+};
+
+/** Checks the option `jwks`. */
+export function jwksFaults(name: string, jwks: unknown): readonly string[] {
+  if (jwks instanceof URL) return issuerUrlFaults(name, jwks.href);
+  if (typeof jwks !== "object" || jwks === null) return issuerUrlFaults(name, jwks);
+  return Array.isArray(membersOf(jwks).keys) ? [] : [`${name} has no list of keys`];
 }
+
+const checks: check.OptionChecks<JwtSchemeOptions> = { ...tokenChecks, jwks: jwksFaults };
 
 /** Length of the suffix by which credentials are found, in characters: part of the signature, too long to guess. */
 const TAIL = 64;

@@ -1,10 +1,26 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import type { CallerInput } from "../core/call.js";
 import { lazy } from "../core/lazy.js";
+import { membersOf } from "../core/members.js";
+import {
+  aBoolean,
+  anObject,
+  anObjectOf,
+  aSecret,
+  aText,
+  expects,
+  listOf,
+  type OptionCheck,
+  type OptionChecks,
+  typeName,
+} from "../core/options.js";
 import type { SecurityScheme } from "./scheme.js";
 
+/** Checks a text that is not empty. */
+const nonEmptyText: OptionCheck = aText("a non-empty text", (text) => text !== "");
+
 /** One secret known at start, in plain text or as its SHA-256, and its caller. */
-export interface KnownSecret extends CallerInput {
+export interface KnownSecret extends Omit<CallerInput, "subject"> {
   /** SHA-256 of the secret in hex, so that the configuration need not have the secret itself. */
   readonly sha256?: string;
 }
@@ -19,7 +35,8 @@ export function knownSecrets<S extends KnownSecret>(
   const make = (): Map<string, CallerInput> => new Map(known.map((entry) => [print(entry, secretOf), callerOf(entry)]));
   return (secret) => {
     callers ??= make();
-    return callers.get(fingerprint(secret));
+    const caller = callers.get(fingerprint(secret));
+    return caller?.expiresAt !== undefined && caller.expiresAt <= Date.now() ? undefined : caller;
   };
 }
 
@@ -28,12 +45,13 @@ function print<S extends KnownSecret>(entry: S, secretOf: (entry: S) => string |
   return secret === undefined ? fingerprintOfHash(Buffer.from(entry.sha256 ?? "", "hex")) : fingerprint(secret);
 }
 
-function callerOf({ owner, authenticated, scopes, claims }: KnownSecret): CallerInput {
+function callerOf({ owner, authenticated, scopes, claims, expiresAt }: KnownSecret): CallerInput {
   return {
     owner,
     ...(authenticated !== undefined && { authenticated }),
     ...(scopes !== undefined && { scopes }),
     ...(claims !== undefined && { claims }),
+    ...(expiresAt !== undefined && { expiresAt }),
   };
 }
 
@@ -43,17 +61,32 @@ export function ownerNames(known: readonly KnownSecret[] | undefined): Pick<Secu
   return { names: { listed: known.flatMap((entry) => entry?.owner ?? []) } };
 }
 
-/** Returns the faults of a list of known secrets. They never contain a secret. */
-export function secretFaults(place: string, known: unknown, field: string): string[] {
-  if (!Array.isArray(known)) return [`${place} is not a list`];
-  return known.flatMap((entry: Record<string, unknown> | null, i) => {
-    const faults: string[] = [];
-    if (typeof entry?.owner !== "string" || entry.owner === "") faults.push(`${place}[${i}] has no owner`);
-    const isGiven = typeof entry?.[field] === "string" && entry[field] !== "";
-    if (isGiven === isSha256(entry?.sha256)) faults.push(`${place}[${i}] needs either ${field} or its sha256 in hex`);
-    return faults;
-  });
+/**
+ * Returns the check of a list of known secrets. Its faults never contain a secret.
+ *
+ * @param field name of the secret
+ * @param more checks of further required members
+ */
+export function listOfSecrets(field: string, more: OptionChecks = { owner: nonEmptyText }): OptionCheck {
+  const checks = { ...ofSecrets, ...more, [field]: aSecret() };
+  const entry = anObjectOf(checks, Object.keys(more), "an object");
+  return listOf((place, given) => {
+    const faults = entry(place, given);
+    if (faults.length > 0) return faults;
+    const { [field]: secret, sha256 } = membersOf(given);
+    const isOne = (secret === undefined) !== (sha256 === undefined);
+    return isOne ? [] : [`${place} needs either ${field} or its sha256 in hex`];
+  }, true);
 }
+
+const ofSecrets: OptionChecks<KnownSecret> = {
+  owner: nonEmptyText,
+  authenticated: aBoolean(),
+  scopes: listOf(nonEmptyText, true),
+  claims: anObject(),
+  expiresAt: expects("a time in milliseconds since 1970", Number.isFinite),
+  sha256: expects("a SHA-256 in hex", isSha256, typeName),
+};
 
 // Made when first needed: some runtimes give no random bytes while modules are loaded.
 const processKey = lazy(() => randomBytes(32));

@@ -1,5 +1,6 @@
 import { notPromised } from "../core/async.js";
 import type { CallerInput, ClientCertificate } from "../core/call.js";
+import { aFunction, aText, type OptionChecks, optionFaults } from "../core/options.js";
 import { type CallerNames, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** Options of `mutualTlsScheme`. */
@@ -12,6 +13,12 @@ export interface MutualTlsSchemeOptions {
   readonly description?: string;
 }
 
+const checks: OptionChecks<MutualTlsSchemeOptions> = {
+  owner: aFunction(),
+  scopes: aFunction(),
+  description: aText(),
+};
+
 /** Subjects are lists of attributes, such as CN=nightly. */
 const subjects: CallerNames = {
   issuer: "an authority of tls.ca",
@@ -23,14 +30,13 @@ const subjects: CallerNames = {
  * 4.5.6). The caller's `claims.certificate` has subject, names and fingerprint. Not available through a trusted proxy,
  * whose certificate is not the client's. A challenge for it is not registered: `WWW-Authenticate` names it `MutualTLS`.
  */
-export function mutualTlsScheme({ owner, scopes, description }: MutualTlsSchemeOptions = {}): SecurityScheme {
+export function mutualTlsScheme(options: MutualTlsSchemeOptions = {}): SecurityScheme {
+  const { owner, scopes, description } = options;
   return {
     card: { mtlsSecurityScheme: { ...(description !== undefined && { description }) } },
     challenge: { scheme: "MutualTLS" },
     ...(owner === undefined && { names: subjects }),
-    faults: Object.entries({ owner, scopes }).flatMap(([name, value]) =>
-      value === undefined || typeof value === "function" ? [] : [`${name} is not a function`],
-    ),
+    faults: optionFaults(options, checks),
     open: () => {
       const callerOf = (certificate: ClientCertificate): CallerInput | undefined => {
         const name = owner === undefined ? certificate.subject : notPromised(owner(certificate));

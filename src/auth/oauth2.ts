@@ -1,8 +1,9 @@
 import { membersOf } from "../core/members.js";
 import { isLoopback, parseUrl } from "../core/net.js";
+import { anObject, type OptionChecks, optionFaults } from "../core/options.js";
 import { IssuerDocument, issuerUrlFaults } from "../jwt/issuer.js";
 import { createIntrospector, type Introspection, introspectionFaults } from "./introspection.js";
-import { type JwtSchemeOptions, jwtFaults, tokenCheck, tokenVerifier } from "./jwt.js";
+import { type JwtSchemeOptions, jwksFaults, tokenCheck, tokenChecks, tokenVerifier } from "./jwt.js";
 import type { SchemeParts, SecurityScheme } from "./scheme.js";
 import type { OAuth2SecurityScheme } from "./scheme-card.js";
 
@@ -37,9 +38,7 @@ export function oauth2Scheme(options: OAuth2SchemeOptions): SecurityScheme {
     ...(owner === undefined && { names: { issuer } }),
     authorizationServer: issuer,
     faults: [
-      ...jwtFaults({ ...options, jwks: jwks ?? { keys: [] } }),
-      ...issuerUrlFaults("issuer", issuer),
-      ...(introspection === undefined ? [] : introspectionFaults(introspection)),
+      ...optionFaults(options, oauth2Checks, "", ["issuer", "audience", "flows"]),
       ...(introspection !== undefined && jwks !== undefined ? ["it has both jwks and introspection"] : []),
     ],
     open: (parts) => {
@@ -53,6 +52,15 @@ export function oauth2Scheme(options: OAuth2SchemeOptions): SecurityScheme {
     },
   };
 }
+
+const issuerChecks: OptionChecks<OpenIdConnectSchemeOptions> = { ...tokenChecks, issuer: issuerUrlFaults };
+
+const oauth2Checks: OptionChecks<OAuth2SchemeOptions> = {
+  ...issuerChecks,
+  flows: anObject(),
+  jwks: jwksFaults,
+  introspection: introspectionFaults,
+};
 
 /** Options of `openIdConnectScheme`, which include those of `jwtScheme`. */
 export interface OpenIdConnectSchemeOptions extends Omit<JwtSchemeOptions, "jwks"> {
@@ -74,7 +82,7 @@ export function openIdConnectScheme(options: OpenIdConnectSchemeOptions): Securi
     challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
     ...(owner === undefined && { names: { issuer } }),
     authorizationServer: issuer,
-    faults: [...jwtFaults({ ...options, jwks: { keys: [] } }), ...issuerUrlFaults("issuer", issuer)],
+    faults: optionFaults(options, issuerChecks, "", ["issuer", "audience"]),
     open: (parts) => {
       const verifying = { ...options, jwks: discoveredKeys(issuer, url, parts) };
       return tokenCheck(parts, tokenVerifier(verifying, parts), options);

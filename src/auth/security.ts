@@ -1,4 +1,6 @@
 import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { membersOf } from "../core/members.js";
+import { unknownNames } from "../core/options.js";
 import type { SecurityScheme } from "./scheme.js";
 import type { SecuritySchemeInput } from "./scheme-card.js";
 
@@ -81,13 +83,17 @@ function cardOf(requirement: Requirement): RequirementCard {
 /** Faults of a declaration, as sentences that begin with the place. */
 export function securityFaults(security: unknown): string[] {
   const { schemes, require, skills = {}, skillOf } = (security ?? {}) as Partial<AgentSecurity>;
+  // Requirements under an unknown name would not be checked.
+  const faults = unknownNames("security.", Object.keys(membersOf(security)), known);
   if (typeof schemes !== "object" || schemes === null || Object.keys(schemes).length === 0) {
-    return ["security.schemes is missing: give at least one scheme, by its name"];
+    return [...faults, "security.schemes is missing: give at least one scheme, by its name"];
   }
-  const faults = Object.entries(schemes).flatMap(([name, scheme]) => schemeFaults(`security.schemes.${name}`, scheme));
+  faults.push(...Object.entries(schemes).flatMap(([name, scheme]) => schemeFaults(`security.schemes.${name}`, scheme)));
   if (require !== undefined) faults.push(...requirementFaults("security.require", require, schemes));
   for (const [id, skill] of Object.entries(skills)) {
-    faults.push(...requirementFaults(`security.skills.${id}.require`, skill?.require, schemes));
+    const place = `security.skills.${id}.`;
+    faults.push(...unknownNames(place, Object.keys(membersOf(skill)), ["require"]));
+    faults.push(...requirementFaults(`${place}require`, skill?.require, schemes));
   }
   if (skillOf !== undefined && typeof skillOf !== "function") faults.push("security.skillOf is not a function");
   if (Object.keys(skills).length > 0 && skillOf === undefined) {
@@ -95,6 +101,8 @@ export function securityFaults(security: unknown): string[] {
   }
   return faults.length > 0 ? faults : sharedNameFaults(namingSchemes({ schemes, ...(require && { require }) }));
 }
+
+const known: readonly (keyof AgentSecurity)[] = ["schemes", "require", "skills", "skillOf"];
 
 /** Returns the schemes that name callers: the first one of each requirement. */
 export function namingSchemes(security: AgentSecurity): AgentSecurity["schemes"] {

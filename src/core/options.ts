@@ -46,6 +46,22 @@ export function optionFaults(
   }
 }
 
+/**
+ * Checks the options of a function, with `optionFaults`.
+ *
+ * @param what the function, which precedes the faults
+ * @throws TypeError that names every fault
+ */
+export function assertOptions(
+  what: string,
+  options: unknown,
+  checks: OptionChecks,
+  required: readonly string[] = [],
+): void {
+  const faults = optionFaults(options, checks, "", required);
+  if (faults.length > 0) throw new TypeError(`${what}: ${faults.join("; ")}.`);
+}
+
 /** Returns the options that are not undefined, for the defaults below them. */
 export function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);

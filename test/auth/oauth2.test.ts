@@ -38,8 +38,11 @@ describe("discovery", () => {
     ["with keys that are fetched without TLS", { jwks_uri: "http://evil.example/jwks" }],
     ["without keys", { jwks_uri: undefined }],
   ])("does not take metadata %s", async (_name, metadata) => {
-    for (const make of [oauth2Scheme, openIdConnectScheme] as const) {
-      const { issuer, world } = await start(({ url }) => ({ it: make({ issuer: url, audience: "agents", flows }) }));
+    for (const make of [
+      (url: string) => oauth2Scheme({ issuer: url, audience: "agents", flows }),
+      (url: string) => openIdConnectScheme({ issuer: url, audience: "agents" }),
+    ]) {
+      const { issuer, world } = await start(({ url }) => ({ it: make(url) }));
       issuer.metadata = metadata;
       expect((await call(world, await issuer.token())).error?.reason).toBe("UNAVAILABLE");
       expect(issuer.asked).toBe(0);

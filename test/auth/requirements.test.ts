@@ -140,6 +140,16 @@ describe("requirements of an agent", () => {
     expect(error).toMatchObject({ reason: "INTERNAL", message: "Internal error." });
   });
 
+  it("take a known key until it expires", async () => {
+    const keys = [
+      { owner: "old", key: "k1", expiresAt: Date.now() },
+      { owner: "new", key: "k2", expiresAt: Date.now() + 600_000 },
+    ];
+    const security = { schemes: { key: apiKeyScheme({ in: "header", name: "x-key", keys }) } };
+    expect((await ask(security, { "x-key": "k1" })).error?.reason).toBe("UNAUTHENTICATED");
+    expect((await ask(security, { "x-key": "k2" })).owner).toBe("new");
+  });
+
   it("leave the choice of callers to a test", async () => {
     const t = testAgent({ ...obedient("x"), security: { schemes } });
     expect((await t.send("echo hello", { caller: { owner: "me" } })).$typeName).toBe("lf.a2a.v1.Task");
@@ -279,6 +289,17 @@ describe("a declaration", () => {
   it.each<readonly [string, unknown, string]>([
     ["no schemes", {}, "security.schemes is missing"],
     ["what is no scheme", { schemes: { a: {} } }, "security.schemes.a is not a scheme"],
+    ["a misspelt name", { schemes, requires: ["key"] }, "security.requires is not known: did you mean require?"],
+    [
+      "a misspelt name of a skill",
+      { schemes, skills: { a: { requires: ["key"], require: ["key"] } }, skillOf: () => "a" },
+      "security.skills.a.requires is not known: did you mean require?",
+    ],
+    [
+      "a misspelt name of a known key",
+      { schemes: { a: apiKeyScheme({ in: "header", name: "a", keys: [{ owner: "a", kee: "b" } as never] }) } },
+      "keys[0].kee is not known: did you mean key?",
+    ],
     ["an empty list", { schemes, require: [] }, "security.require is empty"],
     ["an unknown scheme", { schemes, require: ["other"] }, 'names the scheme "other"'],
     ["scopes of no form", { schemes, require: [{ key: ["a b"] }] }, "security.require[0].key is not a list of scopes"],
