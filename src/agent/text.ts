@@ -1,6 +1,17 @@
 import { pause } from "../core/async.js";
 import { membersOf } from "../core/members.js";
-import { described } from "../core/options.js";
+import {
+  aBoolean,
+  aFunction,
+  anything,
+  assertOptions,
+  aText,
+  aWholeNumber,
+  described,
+  expects,
+  type OptionChecks,
+  unless,
+} from "../core/options.js";
 import { type AgentEvent, artifact, type Content, working } from "./event.js";
 import { type Piece, piecesOf, type ToolCall } from "./model-pieces.js";
 
@@ -35,18 +46,30 @@ export interface TextOptions {
   readonly toolCalls?: true | ((call: ToolCall) => Content | undefined);
 }
 
+const checks: OptionChecks<TextOptions> = {
+  id: aText(),
+  name: aText(),
+  description: aText(),
+  append: aBoolean(),
+  windowMs: expects("a number of milliseconds from 0", (value) => typeof value === "number" && value >= 0),
+  maxChars: aWholeNumber(1, Number.MAX_SAFE_INTEGER),
+  signal: anything(),
+  toolCalls: unless((value) => value === true, aFunction()),
+};
+
 /**
  * Converts a model's stream to events of one artifact, for `yield*`, which returns the whole text. Small chunks are
  * joined, so that not every token is a separate event; the last one is marked if it is known to be the last. Text
  * before an error of the stream is yielded before the error is thrown.
  *
  * @throws the error in the stream or at its end; the signal's reason when that fires; a TypeError at the end of a
- * stream whose chunks were all unknown
+ * stream whose chunks were all unknown, and for invalid options
  */
 export async function* text(
   stream: TextStream,
   options: TextOptions = {},
 ): AsyncGenerator<AgentEvent, string, undefined> {
+  assertOptions("text(stream, options)", options, checks);
   const { id, name, description, windowMs = 50, maxChars = 4_096, toolCalls, signal } = options;
   const about = given({ id, name, description });
   let append = options.append ?? true;

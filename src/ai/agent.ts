@@ -12,8 +12,8 @@ import { aiSdk } from "./sdk.js";
  * @throws TypeError if an option is invalid
  */
 export function aiAgent(options: AIAgentOptions): Agent {
+  checkAgentOptions(options);
   const { model, system, tools, maxSteps, memory, settings, artifactName, toolCalls, ...agent } = options;
-  checkAgentOptions({ model, system, tools, maxSteps, memory, settings, artifactName, toolCalls });
   // Loaded before the first message, which reports an error of it.
   aiSdk().catch(() => {});
   return { recover: "restart", ...agent, execute: (turn) => new ModelTurn(turn, options).run() };

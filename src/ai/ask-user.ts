@@ -1,6 +1,7 @@
 import type { ToolSet } from "ai";
 import type { FormSchema } from "../agent/schema.js";
 import { membersOf } from "../core/members.js";
+import { anything, assertOptions, aText, type OptionChecks } from "../core/options.js";
 
 /** Options of `askUser`. */
 export interface AskUserOptions {
@@ -17,6 +18,8 @@ export interface AskUserOptions {
 const IN_WORDS =
   "The user fills in a form, which is the result, or answers in words: then the result is their text as `said`.";
 
+const checks: OptionChecks<AskUserOptions> = { description: aText(), form: anything() };
+
 const formKey: unique symbol = Symbol("form");
 
 const input = {
@@ -29,8 +32,11 @@ const input = {
 /**
  * Returns a tool by which the model asks the user: its question becomes INPUT_REQUIRED, and the user's next message is
  * the tool's result. Any tool without `execute` asks the user as well.
+ *
+ * @throws TypeError if an option is invalid
  */
 export function askUser(options: AskUserOptions = {}): ToolSet[string] {
+  assertOptions("askUser(options)", options, checks);
   const { description = "Asks the user a question, if something that only the user knows is missing.", form } = options;
   if (form === undefined) return { description, inputSchema: questionSchema };
   return { description: `${description} ${IN_WORDS}`, inputSchema: questionSchema, ...{ [formKey]: form } };

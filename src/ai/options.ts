@@ -6,10 +6,11 @@ import {
   aFunction,
   anObject,
   anObjectOf,
+  anything,
+  assertOptions,
   aText,
   aWholeNumber,
   type OptionChecks,
-  optionFaults,
   unless,
 } from "../core/options.js";
 import { type TalkOptions, talkChecks } from "./talk.js";
@@ -59,12 +60,19 @@ export interface AIAgentOptions extends Omit<Agent, "accept" | "execute" | "resp
   readonly toolCalls?: true | ((call: ToolCall) => Content | undefined);
 }
 
-/** Options of `aiAgent` that other agents do not have. */
-type OwnOptions = Omit<AIAgentOptions, keyof Agent>;
-
 const isFunction = (value: unknown): boolean => typeof value === "function";
 
-const checks: OptionChecks<OwnOptions> = {
+const any = anything();
+
+/** The server checks those of any agent. */
+const checks: OptionChecks<AIAgentOptions> = {
+  card: any,
+  security: any,
+  extendedCard: any,
+  remembers: any,
+  accept: any,
+  recover: any,
+  checkOutputModes: any,
   model: unless((value) => typeof value === "string", unless(isFunction, anObject())),
   system: unless(isFunction, aText()),
   tools: unless(isFunction, anObject()),
@@ -76,7 +84,6 @@ const checks: OptionChecks<OwnOptions> = {
 };
 
 /** Checks the options. @throws TypeError */
-export function checkAgentOptions(options: { readonly [K in keyof OwnOptions]: unknown }): void {
-  const faults = optionFaults(options, checks, "", ["model"]);
-  if (faults.length > 0) throw new TypeError(`aiAgent(options): ${faults.join("; ")}.`);
+export function checkAgentOptions(options: AIAgentOptions): void {
+  assertOptions("aiAgent(options)", options, checks, ["model"]);
 }

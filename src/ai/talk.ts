@@ -1,6 +1,6 @@
 import type { Turn } from "../agent/agent.js";
 import { utf8LengthOf } from "../core/bytes.js";
-import { aWholeNumber, type OptionChecks, optionFaults } from "../core/options.js";
+import { assertOptions, aWholeNumber, type OptionChecks } from "../core/options.js";
 import { type PlainPart, textOf } from "../task/plain.js";
 import { fileOf, type TalkFile } from "./talk-file.js";
 
@@ -50,9 +50,8 @@ export async function talkOf(
   options: TalkOptions,
   among: (said: { readonly taskId: string }) => boolean = () => true,
 ): Promise<TalkMessage[]> {
+  assertOptions("The options of the messages", options, talkChecks);
   const { limit = defaults.limit, maxBytes = defaults.maxBytes } = options;
-  const faults = optionFaults(options, talkChecks);
-  if (faults.length > 0) throw new TypeError(`The options of the messages: ${faults.join("; ")}.`);
   const all = (await turn.conversation.messages({ limit })).filter(among);
   const kept: TalkMessage[] = [];
   let bytes = 0;

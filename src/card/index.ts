@@ -2,7 +2,9 @@
 
 import { clone } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { aBoolean, assertOptions, judged, type OptionChecks } from "../core/options.js";
 import { type CardKey, importCardKeys, publicKeySet } from "./signing/card-keys.js";
+import { jkuFault } from "./signing/key-sets.js";
 import { type SignOptions, signaturesFor } from "./signing/sign.js";
 
 export type { CardAlgorithm } from "./signing/algorithms.js";
@@ -20,12 +22,15 @@ export {
   verifyCard,
 } from "./signing/verify.js";
 
+const checks: OptionChecks<SignOptions> = { jku: judged(jkuFault), alsoWithoutEmpty: aBoolean() };
+
 /**
  * Returns a copy of the card with one more signature for each key.
  *
- * @throws ConfigurationError for unusable keys; CardFormError if the input is not a card.
+ * @throws ConfigurationError for unusable keys; CardFormError if the input is not a card; TypeError for invalid options.
  */
 export async function signCard(card: AgentCard, keys: readonly CardKey[], options?: SignOptions): Promise<AgentCard> {
+  assertOptions("signCard(card, keys, options)", options, checks);
   const signed = clone(AgentCardSchema, card);
   signed.signatures.push(...(await signaturesFor(card, await importCardKeys("keys", keys), options)));
   return signed;

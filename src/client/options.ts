@@ -61,6 +61,12 @@ export interface ClientOptions extends PlatformOptions {
 const any = check.anything();
 const binding = check.oneOf(bindings);
 
+const cardChecks: check.OptionChecks<CardOptions> = {
+  headers: any,
+  cache: check.unless((value) => value === false, check.anObject()),
+  verify: check.aFunction(),
+};
+
 /** The checks of `connect`'s options. Limits are checked where they are completed. */
 export const connectChecks: check.OptionChecks<ClientOptions> = {
   fetch: check.aFunction(),
@@ -78,7 +84,7 @@ export const connectChecks: check.OptionChecks<ClientOptions> = {
   ),
   interceptors: check.listOf(check.aFunction(), true),
   telemetry: any,
-  card: check.anObject(),
+  card: check.anObjectOf(cardChecks),
   allowHttp: check.aBoolean(),
   limits: check.anObject(),
   signal: any,

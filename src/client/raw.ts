@@ -1,9 +1,11 @@
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { A2AError } from "../core/error.js";
 import { lazyImport } from "../core/lazy.js";
+import * as check from "../core/options.js";
 import { type OlderVersion, olderVersions } from "../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { EXTENSIONS_PARAMETER, parseVersion } from "../wire/service-params.js";
+import { checkOptions } from "./calls/check-options.js";
 import { CallParameters, parametersLast } from "./calls/parameters.js";
 import type { Binding } from "./discovery/interfaces.js";
 import { clientLimits } from "./limits.js";
@@ -62,13 +64,28 @@ interface RawTransport extends Transport {
  * `clientError` converts to A2AErrors.
  *
  * @param url that of the interface; for gRPC also `host:port`
- * @throws A2AError VERSION_NOT_SUPPORTED for an unknown version
+ * @throws A2AError VERSION_NOT_SUPPORTED for an unknown version, INVALID_PARAMS for invalid options
  */
 export type CreateTransport = (binding: Binding, url: string, options?: TransportOptions) => RawTransport;
+
+const positive = check.aWholeNumber(1, Number.MAX_SAFE_INTEGER);
+
+/** Limits and the version are checked where they are used. */
+const transportChecks: check.OptionChecks<TransportOptions> = {
+  fetch: check.aFunction(),
+  tls: check.anything(),
+  plaintextGrpc: check.aBoolean(),
+  limits: check.anObject(),
+  interceptors: check.listOf(check.aFunction(), true),
+  maxAnswerBytes: positive,
+  maxAnswerValues: positive,
+  version: check.aText(),
+};
 
 /** Creates `createTransport` for a platform. */
 export function createTransportWith(platformOf: (options: PlatformOptions) => Platform): CreateTransport {
   return (binding, url, options = {}) => {
+    checkOptions(options, transportChecks);
     const limits = clientLimits(options.limits);
     const { interceptors = [], maxAnswerBytes = limits.maxAnswerBytes } = options;
     const { maxAnswerValues = limits.maxAnswerValues } = options;

@@ -19,7 +19,16 @@ import { classOf } from "../agent/turn-span.js";
 import { completionReason } from "../core/cancellation.js";
 import { lazyImport } from "../core/lazy.js";
 import { CauseLogger } from "../core/log.js";
-import { anything, aText, expects, listOf, type OptionChecks, oneOf, optionFaults, typeName } from "../core/options.js";
+import {
+  anything,
+  assertOptions,
+  aText,
+  expects,
+  listOf,
+  type OptionChecks,
+  oneOf,
+  typeName,
+} from "../core/options.js";
 import { a2a, parley, spanNames } from "../telemetry/names.js";
 import { iteratedIn, type TracedSpan } from "../telemetry/tracer.js";
 import { isJsonObject } from "../wire/json-struct.js";
@@ -110,7 +119,7 @@ class CallsOfTurn implements TurnCalls {
   }
 
   async call(agent: string, options: TurnCallOptions = {}): Promise<RemoteAgent> {
-    checkTurnOptions("call(agent, options)", options, checksOfCall);
+    assertOptions("turn.call(agent, options)", options, checksOfCall);
     const { timeoutMs = this.#options.limits.remoteTimeoutMs } = options;
     const remote = this.#remotes.for(this.#turn, agent);
     const turn = this.#turn;
@@ -133,7 +142,7 @@ class CallsOfTurn implements TurnCalls {
       throw new TypeError("An agent that answers directly has no task that another one could be relayed to.");
     }
     if (this.#endDelegations.signal.aborted) throw new TypeError("The turn is over.");
-    checkTurnOptions("delegate(agent, message, options)", options, checksOfDelegate);
+    assertOptions("turn.delegate(agent, message, options)", options, checksOfDelegate);
     const name = this.#nameOf(options.name);
     const delegation = this.#delegate(agent, message, { ...options, name }, (isOpen) => {
       if (isOpen) this.#delegations.add(delegation);
@@ -249,12 +258,6 @@ function delegationSpan(turn: TracedSpan, names: readonly string[], agent: strin
   span.set(a2a.agentName, name);
   span.set(parley.delegation, delegation);
   return span;
-}
-
-/** @throws TypeError */
-function checkTurnOptions(call: string, options: unknown, checks: OptionChecks): void {
-  const faults = optionFaults(options, checks);
-  if (faults.length > 0) throw new TypeError(`turn.${call}: ${faults.join("; ")}.`);
 }
 
 /** Identifies a sub-task within its task. */

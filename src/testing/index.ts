@@ -24,6 +24,7 @@ import { A2AError } from "../core/error.js";
 import { useIds } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import { aFunction, anObject, anything, assertOptions, type OptionChecks, unless } from "../core/options.js";
 import type { RemoteAgents } from "../delegation/options.js";
 import { type A2A, createA2A } from "../server/create-a2a.js";
 import type { ServiceInterceptor } from "../service/invoke.js";
@@ -74,6 +75,17 @@ export interface TestSendOptions extends TestCallOptions {
   readonly returnImmediately?: boolean;
 }
 
+const checks: OptionChecks<AgentTestOptions> = {
+  now: unless((value) => value instanceof Date, aFunction()),
+  ids: aFunction(),
+  remoteAgents: anObject(),
+  caller: anObject(),
+  // `createA2A` checks these.
+  interceptors: anything(),
+  limits: anything(),
+  logger: anything(),
+};
+
 /** A stored step of an agent in a test. */
 export interface TestStep {
   readonly name: string;
@@ -91,8 +103,9 @@ export function sequentialIds(prefix = "id"): () => string {
   return () => `${prefix}-${++count}`;
 }
 
-/** Serves an agent to a test, without sockets and files. */
+/** Serves an agent to a test, without sockets and files. @throws TypeError for invalid options */
 export function testAgent(agent: Agent, options: AgentTestOptions = {}): AgentTest {
+  assertOptions("testAgent(agent, options)", options, checks);
   return new AgentTest(agent, options);
 }
 

@@ -2,6 +2,16 @@ import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import type { JWK } from "jose";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { fromBase64, utf8Of } from "../../core/bytes.js";
+import {
+  aBoolean,
+  aFunction,
+  anything,
+  aText,
+  aWholeNumber,
+  listOf,
+  type OptionChecks,
+  optionFaults,
+} from "../../core/options.js";
 import { olderCard } from "../../version/card-from-older.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { isVerifiable } from "./algorithms.js";
@@ -94,14 +104,30 @@ const MAX_SIGNATURES = 32;
 /** Maximum number of keys that are tried for one signature. */
 const MAX_TRIED = 16;
 
+const any = anything();
+const positive = aWholeNumber(1, Number.MAX_SAFE_INTEGER);
+
+/** Keys and URLs are checked where they are read. */
+const checks: OptionChecks<CardTrust> = {
+  keys: any,
+  jwks: any,
+  jku: listOf(aText(), true),
+  timeoutMs: positive,
+  maxBytes: positive,
+  fetch: aFunction(),
+  acceptWithoutEmpty: aBoolean(),
+};
+
 /**
  * Verifies the signatures of a card (specification 8.4.3).
  *
  * @param card as received: its text or its JSON. A protobuf message has lost unknown members.
- * @throws CardFormError if the input is not a card; CardKeyError for an invalid key.
+ * @throws CardFormError if the input is not a card; CardKeyError for an invalid key or option.
  */
 export async function verifyCard(card: CardInput, trust: CardTrust): Promise<CardVerification> {
   if (!isJsonObject(trust)) throw new CardKeyError("verifyCard needs the keys to trust: verifyCard(card, { jwks }).");
+  const faults = optionFaults(trust, checks);
+  if (faults.length > 0) throw new CardKeyError(`verifyCard(card, trust): ${faults.join("; ")}.`);
   const { signatures = [], ...json } = jsonOfCard(card);
   const older = hasInterfaces(json) ? undefined : olderCard(json);
   const members = membersOfCard(older ?? json);

@@ -5,6 +5,7 @@ import { toA2AError } from "../../core/error.js";
 import { mapStream } from "../../core/map-stream.js";
 import { evictOldest } from "../../core/maps.js";
 import { membersOf } from "../../core/members.js";
+import { assertOptions, havingFunctions, type OptionChecks } from "../../core/options.js";
 import type { Update } from "../../task/answer.js";
 import type { MessageInput, PartInput } from "../../task/message-input.js";
 import { isTerminal } from "../../task/state.js";
@@ -66,13 +67,18 @@ export interface ChatTransportOptions {
   readonly storage?: ConversationStorage;
 }
 
+const checks: OptionChecks<ChatTransportOptions> = { storage: havingFunctions("getItem", "setItem", "removeItem") };
+
 /**
  * Creates a transport of the AI SDK's `useChat` that sends the last message to an agent, which keeps the conversation.
  * The context and task are in the metadata of the chat's messages, so a conversation continues when they are loaded
  * again.
+ *
+ * @throws TypeError for invalid options
  */
-export function chatTransport(client: ChatClient, { storage }: ChatTransportOptions = {}): AgentChatTransport {
-  const chats = new Chats(storage);
+export function chatTransport(client: ChatClient, options: ChatTransportOptions = {}): AgentChatTransport {
+  assertOptions("chatTransport(client, options)", options, checks);
+  const chats = new Chats(options.storage);
   const noted = (chatId: string, updates: AsyncIterable<Update>): AsyncIterable<Update> =>
     mapStream(updates, {
       item: (update) => {

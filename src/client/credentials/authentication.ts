@@ -7,7 +7,7 @@ import { gathered, type PresentCard, requestMessages } from "../calls/failover.j
 import type { Candidate } from "../discovery/interfaces.js";
 import { clientError, sentence } from "../errors/errors.js";
 import type { HttpClient } from "../platform.js";
-import { type Choice, chooseCredentials, missingCredentials } from "./choose.js";
+import { type Choice, chosenCredentials, missingCredentials } from "./choose.js";
 import type { Credentials } from "./credential.js";
 import { type CredentialHosts, hasCredentials } from "./credential-hosts.js";
 import { isOwnRefusal, ownRefusal } from "./own-refusal.js";
@@ -40,7 +40,7 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
   const hasNone = credentials === undefined && !certificate;
   if (isOpen && hasNone && Object.keys(card.securitySchemes).length === 0) return undefined;
   const choose = (from: AgentCard, skill: string): Choice =>
-    chooseCredentials(from, credentials, { certificate, query: binding !== "GRPC", skill });
+    chosenCredentials(from, credentials, { certificate, query: binding !== "GRPC", skill });
   const usual = choose(card, "");
   return (next) => async (request) => {
     const skill = request.contextValues.get(skillKey);

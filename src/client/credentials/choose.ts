@@ -1,5 +1,6 @@
 import type { AgentCard, SecurityRequirement, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { membersOf } from "../../core/members.js";
+import { aBoolean, assertOptions, aText, type OptionChecks } from "../../core/options.js";
 import { placeOf } from "./api-key.js";
 import type { Credential, Credentials } from "./credential.js";
 
@@ -31,6 +32,8 @@ export interface ChooseOptions {
   readonly query?: boolean;
 }
 
+const checks: OptionChecks<ChooseOptions> = { skill: aText(), certificate: aBoolean(), query: aBoolean() };
+
 /** Maximum number of requirements considered per list: a card is untrusted, and the two lists are combined. */
 const MAX_REQUIREMENTS = 32;
 
@@ -44,11 +47,23 @@ type Scopes = ReadonlyMap<string, readonly string[]>;
  * Finds the first security requirement of a card that can be met with all its schemes (specification 4.4.1, 4.5, 7.3).
  * `{}` admits callers without credentials and is used if nothing else can be met. If a card declares schemes but
  * requires none, the first scheme that fits is used.
+ *
+ * @throws TypeError for invalid options
  */
 export function chooseCredentials(
   card: AgentCard,
   credentials: Credentials | undefined,
   options: ChooseOptions = {},
+): Choice {
+  assertOptions("chooseCredentials(card, credentials, options)", options, checks);
+  return chosenCredentials(card, credentials, options);
+}
+
+/** Returns the same for valid options, as calls have them. */
+export function chosenCredentials(
+  card: AgentCard,
+  credentials: Credentials | undefined,
+  options: ChooseOptions,
 ): Choice {
   const { skill, certificate = false } = options;
   const requirements = requirementsOf(card, skill);

@@ -1,6 +1,6 @@
 import { A2AError } from "../../core/error.js";
 import { isLoopback, parseUrl } from "../../core/net.js";
-import { aBoolean, optionFaults } from "../../core/options.js";
+import { aBoolean, type OptionChecks, optionFaults } from "../../core/options.js";
 import type { Credential, CredentialContext, CredentialTarget } from "./credential.js";
 
 /** A secret, or a function that returns the current one. It is called for each call, so cache slow results. */
@@ -36,9 +36,11 @@ export function checkEncrypted(url: string, { allowHttp = false }: SentOptions =
   );
 }
 
-/** @throws TypeError for options whose switch is not a boolean: `"false"` would allow plain text */
-export function checkSwitch({ allowHttp }: SentOptions): void {
-  const [fault] = optionFaults({ allowHttp }, { allowHttp: aBoolean() });
+const checks: OptionChecks<SentOptions> = { allowHttp: aBoolean() };
+
+/** @throws TypeError for invalid options, such as a switch that is a text: `"false"` would allow plain text */
+export function checkSwitch(options: SentOptions): void {
+  const [fault] = optionFaults(options, checks);
   if (fault !== undefined) throw new TypeError(fault);
 }
 

@@ -9,7 +9,7 @@ import {
 import { type AgentCard, type SecurityScheme, SecuritySchemeSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
 import { parseUrl } from "../../core/net.js";
-import { anything, havingFunctions, type OptionChecks } from "../../core/options.js";
+import { anything, assertOptions, aText, havingFunctions, listOf, type OptionChecks } from "../../core/options.js";
 import { answerReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { type ChosenScheme, chooseCredentials } from "../credentials/choose.js";
@@ -57,6 +57,12 @@ export interface SignInOptions {
   readonly skill?: string;
 }
 
+const signInChecks: OptionChecks<SignInOptions> = {
+  scopes: listOf(aText(), true),
+  redirectUri: aText(),
+  skill: aText(),
+};
+
 /** A credential that needs a user to sign in. */
 export interface AuthorizationCodeCredential extends Credential {
   /**
@@ -89,7 +95,10 @@ export function authorizationCode(options: AuthorizationCodeOptions): Authorizat
   const signIns = new SignIns(options, keeper, credential);
   return {
     ...credential,
-    begin: (agent, more = {}) => signIns.begin(agent, more),
+    begin: async (agent, more = {}) => {
+      assertOptions("begin(agent, options)", more, signInChecks);
+      return signIns.begin(agent, more);
+    },
     // Only the query matters, so a server's relative request URL is accepted.
     finish: async (callback) => signIns.finish(new URL(callback, "http://localhost")),
   };

@@ -1,4 +1,5 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
+import { assertOptions, aText, havingFunctions, type OptionChecks } from "../../core/options.js";
 import type { ConversationStorage } from "../follow/conversation.js";
 import { type ConversationClient, ConversationStore, type ConversationView, EMPTY } from "./conversation-store.js";
 import { NO_TASK, TaskStore, type TaskView } from "./task-store.js";
@@ -13,6 +14,11 @@ export interface UseConversationOptions {
   /** Its key in the storage. Default `parley-conversation`. */
   readonly name?: string;
 }
+
+const checks: OptionChecks<UseConversationOptions> = {
+  storage: havingFunctions("getItem", "setItem", "removeItem"),
+  name: aText(),
+};
 
 /** Result of `useConversation`: the conversation and its operations. */
 export interface UsedConversation extends ConversationView {
@@ -30,12 +36,17 @@ export interface UsedConversation extends ConversationView {
  * Hook for a conversation with an agent. Streams resume after a lost connection; with a storage also after a reload.
  *
  * @param client undefined until it is connected
+ * @throws TypeError for invalid options
  */
 export function useConversation(
   client: ConversationClient | undefined,
-  { storage, name = "parley-conversation" }: UseConversationOptions = {},
+  options: UseConversationOptions = {},
 ): UsedConversation {
-  const store = useKept([client, storage, name], () => new ConversationStore(client, storage, name));
+  const { storage, name = "parley-conversation" } = options;
+  const store = useKept([client, storage, name], () => {
+    assertOptions("useConversation(client, options)", options, checks);
+    return new ConversationStore(client, storage, name);
+  });
   const view = useSyncExternalStore(store.subscribe, store.view, emptyConversation);
   useEffect(() => store.attach(), [store]);
   return { ...view, send: store.send, stop: store.stop, reset: store.reset };

@@ -1,5 +1,6 @@
 // Keeps tasks in memory, for tests and for runtimes without files.
 
+import { aBoolean, aFunction, assertOptions, type OptionChecks } from "../../core/options.js";
 import { localSignals } from "../../signals/hub.js";
 import { checkRequest } from "../check.js";
 import { alwaysHealthy } from "../health.js";
@@ -16,14 +17,20 @@ export interface MemoryStoreOptions {
   readonly clock?: () => number;
 }
 
+const checks: OptionChecks<MemoryStoreOptions> = { shared: aBoolean(), clock: aFunction() };
+
 /** Returns the contents of a store. @throws StoreError `closed` */
 type Open = () => Contents;
 
 /**
  * Keeps tasks in this process, for tests and for comparison with durable stores. Each change runs synchronously, without
  * an await between check and change: that is its transaction.
+ *
+ * @throws TypeError for invalid options
  */
-export function memoryStore({ shared = false, clock }: MemoryStoreOptions = {}): TaskStore {
+export function memoryStore(options: MemoryStoreOptions = {}): TaskStore {
+  assertOptions("memoryStore(options)", options, checks);
+  const { shared = false, clock } = options;
   const contents = new Contents(shared, clock);
   let isClosed = false;
   const open: Open = () => {
