@@ -1,12 +1,15 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, fromJson, toBinary } from "@bufbuild/protobuf";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { ListValueSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { SendMessageRequestSchema as OlderRequestSchema } from "../../gen/a2a/v1/a2a_pb.js";
 import { A2AService, MessageSchema, PartSchema, Role, SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { createA2A } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { BinaryInput } from "../../src/wire/binary-input.js";
 import { obedient } from "../conformance/agents.js";
 import { connect, grpc, grpcWeb, type Judge, jsonRpc, rest } from "./answers.js";
-import { http1, http2Client, type Send } from "./raw-http.js";
+import { http1, http2Client, type RawRequest, type Send } from "./raw-http.js";
 import { envelope } from "./requests.js";
 import { cleanup, type Served, serve } from "./serve.js";
 
@@ -188,3 +191,52 @@ describe.each(wires)("over $name", ({ client, path, type, judge, codes, isBinary
     expect(served.errors()).toEqual([]);
   });
 });
+
+/** An object of 200,000 short texts, which is far below the limits of bytes. */
+const members = Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`k${i}`, "s"]));
+const many = { message: { messageId: "m", role: "ROLE_USER", parts: [{ data: members }] } };
+const manyInBytes = Buffer.from(toBinary(SendMessageRequestSchema, fromJson(SendMessageRequestSchema, many)));
+const manyInJson = Buffer.from(JSON.stringify(many));
+
+const older = { request: { messageId: "m", role: "ROLE_USER", content: [{ data: { data: members } }] } };
+const olderInBytes = toBinary(OlderRequestSchema, fromJson(OlderRequestSchema, older));
+const olderJson = { "content-type": "application/json", "a2a-version": "0.3" };
+const ofOlder = (type: string): RawRequest => ({
+  path: "/a2a.v1.A2AService/SendMessage",
+  headers: { "content-type": type, te: "trailers" },
+  body: envelope(olderInBytes),
+});
+const inParams = (method: string, params: object): RawRequest => ({
+  path: "/",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+});
+const ofKind = { messageId: "m", kind: "message", role: "user", parts: [{ kind: "data", data: members }] };
+const ofType = { id: "t", message: { role: "user", parts: [{ type: "data", data: members }] } };
+
+const withMany: readonly (readonly [name: string, client: (served: Served) => Send, request: RawRequest])[] = [
+  ...wires.map(({ name, client, path, type, isBinary = false, encode }) => {
+    const headers = { "content-type": type, "a2a-version": "1.0", te: "trailers" };
+    return [name, client, { path, headers, body: encode(isBinary ? manyInBytes : manyInJson) }] as const;
+  }),
+  ["JSON-RPC of 0.3", h1, inParams("message/send", { message: ofKind })],
+  ["JSON-RPC of 0.1", h1, inParams("tasks/send", ofType)],
+  ["HTTP+JSON of 0.3", h1, { path: "/v1/message:send", headers: olderJson, body: JSON.stringify(older) }],
+  ["gRPC-Web of 0.3", h1, ofOlder("application/grpc-web+proto")],
+  ["gRPC of 0.3 on the HTTP port", h2, ofOlder("application/grpc")],
+  ["gRPC of 0.3", grpcPort, ofOlder("application/grpc")],
+];
+
+it.each(withMany)(
+  "a data part of 200,000 members is refused before it is parsed: %s [SRV-SEC-04]",
+  async (_name, client, request) => {
+    const send = client(await serve());
+    const parsed = vi.spyOn(JSON, "parse");
+    const texts = [vi.spyOn(BinaryInput.prototype, "text"), vi.spyOn(BinaryReader.prototype, "string")];
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { headers, body } = await send(request);
+    expect(`${headers["grpc-message"]} ${body.toString("latin1")}`).toMatch(/more( |%20)than( |%20)50000( |%20)values/);
+    expect(parsed.mock.calls.filter(([text]) => text.length > 64 * 1024)).toEqual([]);
+    for (const { mock } of texts) expect(mock.calls.length).toBeLessThan(1_000);
+  },
+);
