@@ -1,7 +1,9 @@
 import type { ClientHttp2Stream } from "node:http2";
 import * as net from "node:net";
-import { expect, it, vi } from "vitest";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { BinaryInput } from "../../src/wire/binary-input.js";
 import { connect } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf, type Served, serve, until } from "./serve.js";
@@ -31,14 +33,26 @@ function over1(path: string, type: string, text: string | Uint8Array): Begin {
   };
 }
 
-function overGrpc(port: "port" | "grpcPort"): Begin {
+function overGrpc(port: "port" | "grpcPort", message = binary): Begin {
   return (served) => {
     const headers = { ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" };
     const stream: ClientHttp2Stream = connect(served[port]).request(headers);
     stream.on("error", () => {}).resume();
-    stream.write(binary.subarray(0, -1));
-    return () => void stream.end(binary.subarray(-1));
+    stream.write(message.subarray(0, -1));
+    return () => void stream.end(message.subarray(-1));
   };
+}
+
+/** The round of the event loop, while they are counted. */
+let round = 0;
+
+function countRounds(): void {
+  round = 0;
+  let counting = setImmediate(function count() {
+    round++;
+    counting = setImmediate(count);
+  });
+  cleanup(() => clearImmediate(counting));
 }
 
 it.each<[string, Begin]>([
@@ -60,13 +74,72 @@ it.each<[string, Begin]>([
   });
   const ends = Array.from({ length: REQUESTS }, () => begin(served));
   await new Promise((resolve) => setTimeout(resolve, 500));
-  let round = 0;
-  let counting = setImmediate(function count() {
-    round++;
-    counting = setImmediate(count);
-  });
-  cleanup(() => clearImmediate(counting));
+  countRounds();
   for (const end of ends) end();
   await until(() => rounds.length === REQUESTS);
   expect(new Set(rounds).size).toBe(REQUESTS);
+});
+
+/** As many values as a request may have. */
+const values = messageOf("", { parts: [{ data: Array.from({ length: 49_000 }, (_, i) => `s${i}`) }] });
+const valuesInBytes = Buffer.from(bytesOf({ rpc: "SendMessage", request: values as never }));
+const valuesInJson = JSON.stringify(values);
+const valuesInParams = `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":${valuesInJson}}`;
+
+/** Calls back when the text of a request is parsed. */
+function onParse(then: () => void): void {
+  const parse = JSON.parse;
+  vi.spyOn(JSON, "parse").mockImplementation((text: string, ...more) => {
+    if (text.length > 64 * 1024) then();
+    return parse(text, ...more);
+  });
+}
+
+/** Calls back when the values of a request in binary are counted. */
+function onCount(then: () => void): void {
+  const { tag } = BinaryReader.prototype;
+  vi.spyOn(BinaryReader.prototype, "tag").mockImplementation(function count(this: BinaryReader) {
+    then();
+    return tag.call(this);
+  });
+}
+
+/** Calls back when texts of a request in binary are read. */
+function onRead(then: () => void): void {
+  const { text } = BinaryInput.prototype;
+  vi.spyOn(BinaryInput.prototype, "text").mockImplementation(function read(this: BinaryInput) {
+    then();
+    return text.call(this);
+  });
+}
+
+it.each<[string, Begin, on: (then: () => void) => void, turns: number]>([
+  ["JSON-RPC", over1("/", "application/json", valuesInParams), onParse, 2],
+  ["HTTP+JSON", over1("/message:send", "application/json", valuesInJson), onParse, 2],
+  ["Connect", over1(path, "application/json", valuesInJson), onParse, 2],
+  ["Connect in binary", over1(path, "application/proto", valuesInBytes), onCount, 2],
+  ["gRPC-Web", over1(path, "application/grpc-web+proto", envelope(valuesInBytes)), onRead, 1],
+  ["gRPC on the HTTP port", overGrpc("port", envelope(valuesInBytes)), onRead, 1],
+  ["gRPC", overGrpc("grpcPort", envelope(valuesInBytes)), onRead, 1],
+])("many values are parsed, copied and handled in rounds of their own: %s", async (_name, begin, on, turns) => {
+  let parsed = 0;
+  let handled: number | undefined;
+  const served = await serve({
+    interceptors: [
+      (next) => (invocation) => {
+        handled = round;
+        return next(invocation);
+      },
+    ],
+  });
+  const end = begin(served);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  countRounds();
+  onTestFinished(() => void vi.restoreAllMocks());
+  on(() => {
+    parsed = round;
+  });
+  end();
+  await until(() => handled !== undefined);
+  expect(Number(handled) - parsed).toBeGreaterThanOrEqual(turns);
 });
