@@ -3,15 +3,9 @@ import { earlyMode, normalized } from "./a2a/arguments.js";
 import { commandRows, groups } from "./a2a/commands.js";
 import { storedScript } from "./a2a/completion/stored.js";
 import { Failure, usage } from "./a2a/errors.js";
-import { addAgentCommands, groupOf, mistake, usageFailure } from "./a2a/register.js";
-import { addAuthors } from "./authors/commands.js";
-import { addBackup } from "./backup.js";
-import { addCard } from "./card.js";
-import { addConsole } from "./console.js";
+import { addAgentCommands, mistake, usageFailure } from "./a2a/register.js";
 import type { Io } from "./io.js";
-import { addOperate } from "./operate/groups.js";
-import { addServe } from "./serve.js";
-import { addStore } from "./store.js";
+import { addServerCommands } from "./server-commands.js";
 
 /**
  * Runs a command line.
@@ -68,19 +62,6 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
     new Output(io, early).fail(failure);
     return failure.exit;
   }
-}
-
-/** Adds the commands that serve agents and manage their files. They print their errors themselves, as one line. */
-async function addServerCommands(program: Command, words: readonly string[], io: Io): Promise<void> {
-  // The help of a command needs its own options, completion all.
-  const isWhole = words[0] === "completion";
-  await addServe(program, isWhole || words[0] === "serve");
-  await addAuthors(program, isWhole || words[0] === "dev", words.slice(1), io);
-  addCard(groupOf(program, "card"));
-  addBackup(program);
-  addStore(program, io);
-  await addConsole(program, isWhole || words[0] === "console", io);
-  await addOperate(program, (name) => isWhole || words.slice(0, 2).includes(name), io);
 }
 
 /** True for a command that prints its errors itself. */

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { artifact, completed, reply, working } from "../../../src/agent/event.js";
 import { httpBearerScheme } from "../../../src/auth/index.js";
-import { safeName } from "../../../src/cli/a2a/files/names.js";
+import { safeName } from "../../../src/cli/a2a/files/save.js";
 import { openWorld, runIn, type World } from "./world.js";
 
 const transports = ["jsonrpc", "rest", "grpc"] as const;
