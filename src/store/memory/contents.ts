@@ -1,23 +1,25 @@
 import { isTerminal } from "../../task/state.js";
 import { CENSUS_LIMIT } from "../census-store.js";
-import { appendRejection, holds, isOf, type StoredTask, tooManyPushConfigs } from "../check.js";
+import { appendRejection, conversationRejection, holds, isOf, type StoredTask, tooManyPushConfigs } from "../check.js";
 import type { Request } from "../request.js";
 import type {
   AppendRequest,
   AppendResult,
   Census,
+  ConversationKey,
+  ConversationWrite,
   IdempotencyRecord,
   Lease,
   LeaseOutcome,
   LoadedTask,
   PushConfigKey,
   PutPushOutcome,
+  StoredConversation,
   TaskHead,
   TaskRow,
 } from "../task-store.js";
-import { Conversations } from "./conversations.js";
 import { Leases } from "./leases.js";
-import type { Listed } from "./list.js";
+import { type Listed, ownerKey } from "./list.js";
 import { MemoryLog } from "./log.js";
 import { type PushConfig, Pushes } from "./pushes.js";
 import { TaskLists } from "./task-lists.js";
@@ -171,4 +173,41 @@ function ownHead(row: TaskRow, lease: Lease | null): TaskHead {
 
 function sendKey({ tenant, owner, key }: Request<"findSend">): string {
   return `${tenant.length}:${owner.length}:${tenant}${owner}${key}`;
+}
+
+/** The states of conversations. Bytes are copied on the way in and out. */
+class Conversations {
+  readonly #states = new Map<string, StoredConversation>();
+
+  get(key: ConversationKey): StoredConversation | undefined {
+    const state = this.#states.get(keyOf(key));
+    return state && copy(state);
+  }
+
+  /** Bytes of a state, 0 without one. */
+  sizeOf(key: ConversationKey): number {
+    return this.#states.get(keyOf(key))?.bytes.length ?? 0;
+  }
+
+  /** @throws StoreError `conversation-moved` if the state has another version than the write expects. */
+  check(key: ConversationKey, write: ConversationWrite): void {
+    const rejection = conversationRejection(write, this.#states.get(keyOf(key))?.version ?? 0);
+    if (rejection !== undefined) throw rejection;
+  }
+
+  save(key: ConversationKey, write: ConversationWrite): void {
+    this.#states.set(keyOf(key), copy(write));
+  }
+
+  delete(key: ConversationKey): void {
+    this.#states.delete(keyOf(key));
+  }
+}
+
+function keyOf(key: ConversationKey): string {
+  return `${key.contextId.length}:${key.contextId}${ownerKey(key)}`;
+}
+
+function copy({ version, bytes }: StoredConversation): StoredConversation {
+  return { version, bytes: new Uint8Array(bytes) };
 }

@@ -1,14 +1,16 @@
 // Stores tasks in PostgreSQL, for any number of processes.
 
+import type { Worker } from "node:worker_threads";
 import { type Logger, silentLogger } from "../../core/log.js";
 import * as check from "../../core/options.js";
 import { SignalHub } from "../../signals/hub.js";
 import { redriveInSteps } from "../redrive.js";
 import { type PushStore, type Restoration, StoreError, type TaskStore } from "../task-store.js";
+import { startThread } from "../thread-beside.js";
 import { DEFAULT_SCHEMA, isAddress, readAddress } from "./address.js";
 import { Appends } from "./appends.js";
 import { Counts } from "./counts.js";
-import { Database } from "./database.js";
+import { Database, first, GUARDED } from "./database.js";
 import { type Durability, readDurability, type StoreDurability } from "./durability.js";
 import { toOpeningError } from "./errors.js";
 import { Leases } from "./leases.js";
@@ -25,8 +27,6 @@ import * as configs from "./push-configs.js";
 import * as pushLists from "./push-lists.js";
 import { Reads } from "./reads.js";
 import { Removal } from "./removal.js";
-import { saveSnapshot } from "./snapshots.js";
-import { startPulse } from "./start-pulse.js";
 
 export type { Durability, StoreDurability } from "./durability.js";
 
@@ -231,4 +231,45 @@ function methodsOn<T extends Record<string, Operation>>(
 ): { [K in keyof T]: Method<T[K]> } {
   const methods = Object.entries(operations).map(([name, run]) => [name, (request: never) => run(database, request)]);
   return Object.fromEntries(methods);
+}
+
+/**
+ * Saves a snapshot, only of an existing task: one saved after the removal of its task would never be deleted. The
+ * previous snapshot stays valid until the last piece is stored, also after a crash between two pieces.
+ */
+function saveSnapshot(db: Database, { taskId, snapshot }: Parameters<TaskStore["saveSnapshot"]>[0]): Promise<void> {
+  const { position, piece = 0, last = true } = snapshot;
+  const bytes = new Uint8Array(snapshot.bytes);
+  const s = db.schema;
+  return db.transaction(async (on) => {
+    // The shared lock keeps the task until the piece is stored, and lets appends of artifacts pass.
+    const known = await first(
+      on.query<[number, number | null]>(
+        `SELECT t.log, n.position FROM ${s}.task t LEFT JOIN ${s}.snapshot n ON n.log = t.log WHERE t.task_id = $1 ` +
+          "FOR KEY SHARE OF t",
+        [taskId],
+      ),
+    );
+    if (known === undefined || (known[1] !== null && known[1] >= position)) return;
+    const [log, before] = known;
+    await on.query(
+      `INSERT INTO ${s}.snapshot_piece AS p (log, position, piece, bytes) VALUES ($1, $2, $3, $4) ` +
+        "ON CONFLICT (log, position, piece) DO UPDATE SET bytes = excluded.bytes",
+      [log, position, piece, bytes],
+    );
+    if (last) {
+      await on.query(
+        `INSERT INTO ${s}.snapshot AS n (log, position, pieces) VALUES ($1, $2, $3) ON CONFLICT (log) DO UPDATE ` +
+          "SET position = excluded.position, pieces = excluded.pieces WHERE n.position < excluded.position",
+        [log, position, piece + 1],
+      );
+    }
+    const old = `DELETE FROM ${s}.snapshot_piece WHERE log = $1 AND position < $2`;
+    await on.query(old, [log, last ? position : (before ?? 0)]);
+  }, GUARDED);
+}
+
+/** Starts the thread that repeats heartbeats. */
+function startPulse(data: PulseData): Worker {
+  return startThread({ beside: import.meta.url, name: "pulse", data, youngMib: 4 });
 }

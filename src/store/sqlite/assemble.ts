@@ -2,18 +2,28 @@ import { stat } from "node:fs/promises";
 import type { Logger } from "../../core/log.js";
 import { checkRequest } from "../check.js";
 import type { StoreHealth } from "../health.js";
-import { type HeartbeatRequest, NO_HOLDER, type OperatorStore, StoreError, type TaskStore } from "../task-store.js";
+import { redriveInSteps } from "../redrive.js";
+import {
+  type DeadDelivery,
+  type HeartbeatRequest,
+  NO_HOLDER,
+  type OperatorStore,
+  type PushConfigKey,
+  type PushStore,
+  StoreError,
+  type TaskStore,
+} from "../task-store.js";
 import type { Backups } from "./backups.js";
 import { openReader } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { type FileFault, FileGuard } from "./file-guard.js";
 import { type FileIdentity, openFiles } from "./file-identity.js";
 import type { Prepared } from "./open.js";
-import { pushStoreOf } from "./push-store.js";
+import { RESCHEDULE_STEP } from "./push-configs.js";
+import { claimedOf } from "./push-rows.js";
 import { Reader } from "./reader.js";
-import { removeFinished, removeTasks } from "./removal.js";
-import { StoreFaults } from "./store-faults.js";
-import { watchFiles, watchSchema } from "./watch.js";
+import { StoreFaults, watchFiles, watchSchema } from "./store-faults.js";
+import type { RemovalStep, WriteRequest } from "./write.js";
 import { WriterClient, type WriterHandle, type WriterStatistics } from "./writer-client.js";
 
 /** An SQLite store, with operations for its operator. */
@@ -166,4 +176,84 @@ async function bytesOf(path: string): Promise<number> {
       .catch(() => 0),
   );
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+/** The push part of the store: changes go to the writer, reads run here. */
+function pushStoreOf(reader: Reader, writer: WriterClient): PushStore {
+  return {
+    ...reader.methods(["getPushConfig", "listPushConfigs", "scanPushConfigs"]),
+    ...reader.methods(["listDeadDeliveries", "listDeliveries", "listAttempts"]),
+    async putPushConfig(request) {
+      // Copied, because a transfer moves the whole buffer of a view.
+      return writer.call("putPushConfig", { ...request, bytes: new Uint8Array(request.bytes) });
+    },
+    async rewritePushConfig({ taskId, configId, from, to }) {
+      const request = { taskId, configId, from: new Uint8Array(from), to: new Uint8Array(to) };
+      return writer.call("rewritePushConfig", request);
+    },
+    deletePushConfig: async (request) => writer.call("deletePushConfig", request),
+    // A read finds out first if anything is due, which saves a write.
+    claimDeliveries: async (request) =>
+      reader.call("mayClaimDeliveries", request) ? claimedOf(await writer.call("claimDeliveries", request)) : [],
+    nextDelivery: async () => reader.call("nextDelivery", Number.MIN_SAFE_INTEGER),
+    async rescheduleDeliveries(request) {
+      let count = 0;
+      while (reader.call("hasDeliveryAfter", request.latest)) {
+        const rescheduled = await writer.call("rescheduleDeliveries", request);
+        count += rescheduled;
+        // Another process was faster, or the limit of one step was reached.
+        if (rescheduled < RESCHEDULE_STEP) break;
+      }
+      return count;
+    },
+    savePushPosition: async (request) => writer.call("savePushPosition", request),
+    settleDelivery: async (request) => writer.settle(request),
+    async redriveDeliveries({ now, keys, ...filter }) {
+      const listDead = (after: PushConfigKey | undefined, limit: number): DeadDelivery[] =>
+        reader.call("listDeadDeliveries", { ...filter, limit, ...(after && { after }) });
+      const redrive = (step: readonly PushConfigKey[]): Promise<number> =>
+        writer.call("redriveDeliveries", { now, keys: step });
+      return redriveInSteps({ listDead, redrive }, keys);
+    },
+  };
+}
+
+/** Tasks that one transaction removes, so that appends wait only briefly. */
+const REMOVAL_STEP = 64;
+
+/** Steps by which one removal shrinks the file, 1 MiB each; later removals continue. */
+const SHRINKING_STEPS = 64;
+
+/** Removes the oldest finished tasks, one transaction per step. Returns their number. */
+async function removeFinished(
+  writer: WriterClient,
+  { before, limit }: WriteRequest<"removeFinished">,
+): Promise<number> {
+  let removed = 0;
+  for (let shrinking = 0; ; ) {
+    const step = Math.min(REMOVAL_STEP, limit - removed);
+    const found = await writer.call("removeFinished", { before, limit: step });
+    removed += found.removed;
+    if (found.more || (found.removed === step && removed < limit)) continue;
+    if (!found.spare || shrinking++ === SHRINKING_STEPS) return removed;
+  }
+}
+
+/** Removes named tasks, one transaction per step. Returns their number. */
+async function removeTasks(writer: WriterClient, request: WriteRequest<"removeTasks">): Promise<number> {
+  const { unfinished } = request;
+  const taskIds = [...new Set(request.taskIds)];
+  let removed = 0;
+  for (let shrinking = 0; ; ) {
+    const step: RemovalStep = await writer.call("removeTasks", {
+      taskIds: taskIds.slice(0, REMOVAL_STEP),
+      unfinished,
+    });
+    removed += step.removed;
+    // Garbage comes first: the step may have removed none of its tasks.
+    if (step.more) continue;
+    taskIds.splice(0, REMOVAL_STEP);
+    if (taskIds.length > 0) continue;
+    if (!step.spare || shrinking++ === SHRINKING_STEPS) return removed;
+  }
 }
