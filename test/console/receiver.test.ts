@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { guardedFetch } from "../../src/console/guarded-fetch.js";
 import { receiverLimits } from "../../src/console/receiver/limits.js";
+import { guardedFetch } from "../../src/console/relay.js";
 import { sessionIdle } from "../../src/console/sessions.js";
 import type { PushSigningOptions } from "../../src/push/options.js";
 import { createPushSigner } from "../../src/push/signature/signer.js";

@@ -11,8 +11,8 @@ import { allValues, HttpExchange, valuesIn } from "../exchange.js";
 import type { BodySize, HttpRequest } from "../request.js";
 import { type BodySource, type HeaderPairs, type HttpResponse, headOf, isSource } from "../response.js";
 import { bytesOfChunk, bytesOfChunks, mountOf, withParsedBody } from "./mount.js";
+import { codingFault } from "./parse-errors.js";
 import { peerOf } from "./peer.js";
-import { codingFault } from "./transfer-coding.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 import { NodeWriter } from "./writer.js";
 

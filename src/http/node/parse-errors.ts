@@ -1,7 +1,9 @@
 import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Peer } from "../../core/call.js";
+import { A2AError } from "../../core/error.js";
 import { peerOf } from "./peer.js";
+import type { NodeServerRequest } from "./types.js";
 
 /** Input that is not a valid HTTP/1.1 request, or a request that takes too long. */
 export interface RefusedByNode {
@@ -79,4 +81,14 @@ function reject(socket: Socket, { status, isSilent }: { readonly status: number;
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`);
   }
   socket.destroySoon();
+}
+
+/**
+ * Returns the error for a body in a transfer coding that Node.js leaves to its reader, such as `gzip, chunked` (RFC
+ * 9112, 6.1).
+ */
+export function codingFault({ headers }: NodeServerRequest): A2AError | undefined {
+  const coding = headers["transfer-encoding"];
+  if (coding === undefined || coding === "chunked" || /^[\s,]*chunked[\s,]*$/i.test(coding)) return undefined;
+  return new A2AError("INVALID_REQUEST", "The transfer coding of the body is not supported; only chunked is.");
 }
