@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Node, SourceFile } from "typescript/unstable/ast";
 import { isAsExpression, isFunctionLikeDeclaration } from "typescript/unstable/ast/is";
@@ -82,6 +82,18 @@ describe("the code of src/, contract/ and console/", () => {
     expect(comments.length).toBeGreaterThan(10_000);
     const found = comments.filter(({ text }) => phrase.test(text));
     expect(found.length, JSON.stringify(found, null, 2)).toBeLessThanOrEqual(most);
+  });
+
+  it("names files that exist in comments", () => {
+    const named = files.flatMap((file) =>
+      commentsIn(textOf(file))
+        .flatMap((text) => [...text.matchAll(/`((?!\.\/)[\w./-]+\.(?:tsx?|mjs))`/g)])
+        .map(([, name = ""]) => ({ file, name })),
+    );
+    expect(named.length).toBeGreaterThan(10);
+    const isFile = ({ file, name }: { readonly file: string; readonly name: string }): boolean =>
+      [".", "src", dirname(file), join(dirname(file), "..")].some((base) => existsSync(join(root, base, name)));
+    expect(named.filter((each) => !isFile(each))).toEqual([]);
   });
 
   it("races promises by core/async.ts, except in places with a reason", () => {

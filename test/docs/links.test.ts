@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { allPages, pageText, root } from "./pages.js";
@@ -30,11 +30,41 @@ function scriptsOf(page: string): object {
   return (JSON.parse(readFileSync(file, "utf8")) as { readonly scripts: object }).scripts;
 }
 
+/** Folders that pages name files of src/ and test/ from. */
+const bases = ["", "src", "src/engine", "src/store/sqlite", "console/src", "test"];
+
+/** Names in backticks that look like such files: a method of A2A, and an entry point of the AI SDK. */
+const notFiles = ["agent/getAuthenticatedExtendedCard", "ai/test"];
+
+const folders = new Set(
+  ["src", "test"].flatMap((base) =>
+    readdirSync(join(root, base), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : [])),
+  ),
+);
+
+/** Files and folders of the code that a page names in backticks, such as `engine/run/cancel.ts` or `e2e/kill-loop`. */
+const filesNamedBy = (page: string): readonly string[] =>
+  [...proseOf(page).matchAll(/`((?:[\w.-]+\/)+[\w.-]*)`/g)]
+    .map(([, path = ""]) => path)
+    .filter((path) => !notFiles.includes(path) && !path.startsWith("./"))
+    .filter((path) => /\.tsx?$/.test(path) || folders.has(path.slice(0, path.indexOf("/"))));
+
+const isFile = (path: string): boolean =>
+  bases.some((base) => ["", ".test.ts", ".interop.ts"].some((end) => existsSync(join(root, base, path + end))));
+
 describe("links", () => {
   it.each(pages)("of %s lead to files and headings", (page) => {
     const links = proseOf(page).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g);
     const broken = [...links].filter(([, path = "", anchor]) => !resolves(page, path, anchor));
     expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  it("and names in backticks lead to files of the code", () => {
+    const named = pages
+      .filter((page) => /^docs\/|^[^/]+$/.test(page))
+      .flatMap((page) => filesNamedBy(page).map((path) => ({ page, path })));
+    expect(named.length).toBeGreaterThan(200);
+    expect(named.filter(({ path }) => !isFile(path))).toEqual([]);
   });
 
   it("and commands name scripts of package.json", () => {

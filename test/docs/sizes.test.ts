@@ -14,6 +14,13 @@ const wordsOf = (page: string): number =>
 
 const docs = allPages().filter((page) => page.startsWith("docs/"));
 
+/** Lines of more than 100 characters, without tables, code blocks and lines that one word fills. */
+const longLines = (page: string): readonly string[] =>
+  pageText(page)
+    .replace(/^( *)```[\s\S]*?^\1```$/gm, "")
+    .split("\n")
+    .filter((line) => line.length > 100 && !/^ *\|/.test(line) && /\S\s+\S/.test(line.replace(/^[\s>*-]+/, "")));
+
 describe("a page", () => {
   it("has at most 1,500 words, except that architecture.md has at most 250 lines", () => {
     expect(docs.length).toBeGreaterThan(50);
@@ -25,6 +32,19 @@ describe("a page", () => {
     const words = pageText(README).split(/\s+/).length;
     expect(words).toBeGreaterThan(400);
     expect(words).toBeLessThan(800);
+  });
+
+  it("has at most 100 characters in a line", () => {
+    const pages = allPages();
+    expect(pages.length).toBeGreaterThan(docs.length);
+    expect(pages.flatMap((page) => longLines(page).map((line) => `${page}: ${line}`))).toEqual([]);
+  });
+
+  it("of a decision has at most 280 words", () => {
+    const words = docs
+      .filter((page) => /^docs\/decisions\/\d{3}-/.test(page))
+      .map((page) => ({ page, words: wordsOf(page) }));
+    expect(words.filter((record) => record.words > 280)).toEqual([]);
   });
 
   it("of a decision has its context, the decision and its consequences", () => {
