@@ -3,10 +3,11 @@
  *
  *   node .ci/again.mjs failed REPORT MOST        prints the files with a failed test, or none if there are more than MOST
  *   node .ci/again.mjs merge REPORT AGAIN LIST   replaces the failed files of REPORT by those of AGAIN, which have all passed, and adds the
- *                                                tests that had failed to LIST; ends with 1 if AGAIN lacks a file
+ *                                                tests that had failed to LIST, with the first error; ends with 1 if AGAIN lacks a file
  */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 
 const [action, path, ...rest] = process.argv.slice(2);
 const read = (file) => JSON.parse(readFileSync(file, "utf8"));
@@ -24,9 +25,11 @@ if (action === "failed") {
   for (const file of failed) {
     const tests = file.assertionResults.filter(isFailed);
     const names = tests.length > 0 ? tests.map(({ fullName }) => fullName) : ["the file"];
+    const [error = file.message ?? ""] = tests.flatMap(({ failureMessages = [] }) => failureMessages);
     if (!passed.has(file.name)) process.exitCode = 1;
     else {
       for (const name of names) appendFileSync(list, `${nameOf(file)}: ${name}, alone\n`);
+      appendFileSync(list, `    ${stripVTControlCharacters(error).replaceAll(/\s+/g, " ").slice(0, 500)}\n`);
       report.numFailedTests -= tests.length;
       report.numPassedTests += tests.length;
       Object.assign(file, { status: "passed", assertionResults: passed.get(file.name).assertionResults });

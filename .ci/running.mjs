@@ -1,9 +1,14 @@
 import { appendFileSync, writeFileSync } from "node:fs";
+import { relative } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+
+/** An error in one line, without colours. */
+const oneLine = (text) => stripVTControlCharacters(text).replaceAll(/\s+/g, " ").slice(0, 500);
 
 /**
  * Keeps in a file what tests and hooks are under way, one a line, so that whoever has to end a run that hangs can say what hung: a
  * reporter of Vitest, with the path of its file in `CI_CHECK_RUNNING`. At the end the file holds the errors that no test has caught.
- * Tests that passed at a second try are added to the file in `CI_CHECK_RETRIED`.
+ * Tests that passed at a second try are added to the file in `CI_CHECK_RETRIED`, each with the error of its first one.
  */
 export default class Running {
   #file = process.env.CI_CHECK_RUNNING;
@@ -26,8 +31,14 @@ export default class Running {
 
   onTestCaseResult(test) {
     this.#set(test.module, `after: ${test.fullName}`);
-    if (this.#retried === undefined || test.result().state !== "passed" || !test.diagnostic()?.retryCount) return;
-    appendFileSync(this.#retried, `${test.module.relativeModuleId}: ${test.fullName}\n`);
+    const { state, errors = [] } = test.result();
+    if (this.#retried === undefined || state !== "passed" || !test.diagnostic()?.retryCount) return;
+    const lines = [`${test.module.relativeModuleId}: ${test.fullName}`];
+    for (const { message, stacks = [] } of errors.slice(0, 1)) {
+      const places = stacks.map(({ file, line }) => `${relative(process.cwd(), file)}:${line}`);
+      lines.push(`    ${oneLine(message)} (${places.join(", ")})`);
+    }
+    appendFileSync(this.#retried, `${lines.join("\n")}\n`);
   }
 
   onHookStart({ name, entity }) {
