@@ -181,16 +181,17 @@ function infrastructureOf({ versions, reflection }: Settings): InternalServices 
   return infrastructure;
 }
 
-/**
- * Delay after the start before other versions are loaded, in milliseconds, so that first calls do not wait for them.
- */
-const LOAD_MS = 5_000;
+/** Loading of the versions other than the native one. */
+export const versionLoading = {
+  /** Delay after the start, in milliseconds, so that first calls do not wait for it. */
+  delayMs: 5_000,
+} as const;
 
 /** Loads the other versions in the background, unless a call of one of them has loaded them before. */
 function loadLater(versions: Versions, lifecycle: Lifecycle): void {
   // After a failure, a call that needs them retries and reports the error.
   const load = (): void => void versions.ready().catch(() => {});
-  const timer = background(setTimeout(load, LOAD_MS));
+  const timer = background(setTimeout(load, versionLoading.delayMs));
   lifecycle.onReadiness((readiness) => {
     if (readiness === "draining") clearTimeout(timer);
   });

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   A2AService,
   AgentCardSchema,
@@ -17,11 +17,13 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, reply, working } from "../../src/agent/event.js";
-import { createServer, type Server } from "../../src/server/create-server.js";
+import { createServer, type Server, versionLoading } from "../../src/server/create-server.js";
 import type { ServerOptions } from "../../src/server/options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { v03 } from "../../src/version/v0.3/index.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
+import { setConstants } from "../support/constants.js";
 import { freePort } from "../support/free-port.js";
 import { testTls } from "./tls.js";
 
@@ -415,3 +417,26 @@ async function endOf(stream: AsyncIterable<StreamResponse>): Promise<{ states: u
 function jsonCard({ card }: Server): Card {
   return JSON.parse(jsonWriter(AgentCardSchema)(card)) as Card;
 }
+
+describe("other protocol versions", () => {
+  // Servers of all versions share what one has loaded.
+  const versions = ["1.0", "0.3"];
+  afterEach(() => void vi.restoreAllMocks());
+
+  it("are loaded in the background after the start, without a call of theirs", async () => {
+    setConstants(versionLoading, { delayMs: 1 });
+    const load = vi.spyOn(v03, "load");
+    await start({ versions });
+    await expect.poll(() => load.mock.calls.length).toBe(1);
+  });
+
+  it("are not loaded before that, and not once the server drains", async () => {
+    setConstants(versionLoading, { delayMs: 50 });
+    const load = vi.spyOn(v03, "load");
+    const server = await createServer({ agent, store: memoryStore(), port: 0, versions });
+    expect(load).not.toHaveBeenCalled();
+    await server.close({ graceMs: 0 });
+    await sleep(100);
+    expect(load).not.toHaveBeenCalled();
+  });
+});
