@@ -32,6 +32,30 @@ const races: Readonly<Record<string, string>> = {
   "src/engine/run/agent-cleanup.ts": "the agent's end or the task's, whichever comes first, both within the grace",
 };
 
+/**
+ * Files with symbols as property keys, and the objects that have them. Facts that travel with a protobuf message are
+ * fields of `Marks`: a second symbol on messages would have its own rules for copies.
+ */
+const symbols: Readonly<Record<string, string>> = {
+  "src/wire/marks.ts": "messages: the one symbol",
+  "src/wire/serialization-cache.ts": "messages: a cache, which copies must not have",
+  "src/task/entry.ts": "entries of the log: a cache of their response, read for each event",
+  "src/push/notification.ts": "entries of the log: a cache of their notification",
+  "src/agent/delegation.ts": "events of an agent, which are plain objects",
+  "src/agent/event.ts": "events of an agent, which are plain objects",
+  "src/agent/turn.ts": "turns",
+  "src/ai/ask-user.ts": "tools of a model",
+  "src/binding/grpc/exchange.ts": "streams of HTTP/2",
+  "src/binding/grpc/incoming.ts": "streams of HTTP/2",
+  "src/binding/grpc/refusals.ts": "streams of HTTP/2",
+  "src/client/node/http2.ts": "streams of HTTP/2",
+  "src/core/maps.ts": "values of a TransientSet",
+  "src/http/node/exchange.ts": "requests, responses and sockets",
+  "src/http/node/handler.ts": "sockets",
+  "src/http/node/http2-sessions.ts": "sessions and streams of HTTP/2",
+  "src/http/node/peer.ts": "sockets",
+};
+
 /** Numbers of protocol versions, or what looks like one, outside `version/`. */
 const numbers: Readonly<Record<string, string>> = {
   "src/wire/service-params.ts": "the specification gives an empty header a version (3.6.2)",
@@ -101,6 +125,19 @@ describe("the code of src/, contract/ and console/", () => {
     expect(racing.sort()).toEqual(Object.keys(races).sort());
   });
 
+  it("has symbols as property keys in places with a reason, and one for the facts of a message", () => {
+    const keyed = files.filter((file) => /\bSymbol\(/.test(textOf(file)));
+    expect(keyed.sort()).toEqual(Object.keys(symbols).sort());
+    expect(textOf("src/wire/marks.ts").match(/\bSymbol\(/g)).toHaveLength(1);
+  });
+
+  it("uses only what grpc-js documents", () => {
+    const inner = /\b(?:nextCall|http2Stream|bufferedMessages)\b|\.stream\b|node:http2/;
+    const embedded = files.filter((file) => file.startsWith("src/binding/grpc/embedded/"));
+    expect(embedded.length).toBeGreaterThan(3);
+    expect(embedded.filter((file) => inner.test(textOf(file)))).toEqual([]);
+  });
+
   it("names the number of a protocol version in version/ and at its edges only", () => {
     const neutral = /^src\/(?:core\/call\.ts|(?:engine|wire|push|binding|page|cli)\/)/;
     const number = /(?<![\w.]|HTTP\/)v?(?:0\.[123]|1\.1)(?!\.?\w)/;
@@ -108,6 +145,24 @@ describe("the code of src/, contract/ and console/", () => {
     expect(naming.sort()).toEqual(Object.keys(numbers).sort());
   });
 });
+
+describe("the repository", () => {
+  it("has one configuration of Vitest, and no scripts for the shell of Windows", () => {
+    const configs = filesBelow(root).filter((name) =>
+      /(?:^|\/)(?:vitest|vite)\b.*\.config\.\w+$|\.(?:cmd|bat)$/.test(name),
+    );
+    expect(configs.sort()).toEqual(["console/vite.config.ts", "vitest.config.ts"]);
+  });
+});
+
+/** The files of the repository, without what is installed or built. */
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return /^(?:node_modules|dist|\..*)$/.test(entry.name) ? [] : filesBelow(path);
+    return [relative(root, path)];
+  });
+}
 
 /** The comments of a file, each joined to one line. Consecutive lines of `//` are one comment. */
 function commentsIn(text: string): string[] {

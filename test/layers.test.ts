@@ -319,6 +319,14 @@ describe("the layers of src/", () => {
     expect(inNode).toEqual([]);
   });
 
+  it("make connections of undici in one file, with the connectors of others", () => {
+    const code = (file: string): boolean =>
+      /^import (?!type\b).*"undici(?!\/lib\/core\/connect\.js)/m.test(withoutComments(file));
+    expect(files.filter(code)).toEqual(["src/outgoing/connections.ts"]);
+    const later = files.filter((file) => /(?<!typeof )\bimport\("undici/.test(withoutComments(file)));
+    expect(later).toEqual([]);
+  });
+
   it("have no import cycle, nor has the web app, types and later imports included", () => {
     const app = sources("console/src").flatMap(importsOf);
     expect(app.some(({ to }) => to.endsWith(".tsx"))).toBe(true);

@@ -11,6 +11,10 @@ describe("the inventory of limits", () => {
     expect(Object.keys(inventory).toSorted()).toEqual(Object.keys(defaultLimits).toSorted());
   });
 
+  it("has at most 45 limits: a number that operators would not tune is a constant beside its use", () => {
+    expect(Object.keys(inventory).length).toBeLessThanOrEqual(45);
+  });
+
   it.each(Object.entries(inventory))("%s has a test that sets it, or shows it", (limit, { test, as, why }) => {
     if (test === "none") return expect(why, limit).toBeDefined();
     const path = join(TESTS, test);
