@@ -72,7 +72,7 @@ let requests = 0;
  * Returns a new identifier of a request. It is cheaper than `newId` and half as long, because every answer carries it: a
  * counter after 62 random bits of the process.
  */
-export function newRequestId(): string {
+function newRequestId(): string {
   if (requests === 0) process = newId().slice("xxxxxxxx-xxxx-7xxx-".length);
   requests += 1;
   return `${process}-${requests.toString(36)}`;

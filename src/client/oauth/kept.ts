@@ -8,7 +8,7 @@ import { TokenKeeper } from "./token-keeper.js";
 export type UserFlow = "authorizationCode" | "deviceCode";
 
 /** Returns the error of a call that needs the user to sign in. */
-export const signInRequired = (): A2AError =>
+const signInRequired = (): A2AError =>
   new A2AError("UNAUTHENTICATED", "A user has to sign in first.", { metadata: { signIn: "required" } });
 
 /** Returns a keeper that uses and refreshes the tokens of earlier sign-ins. It does not start one. */

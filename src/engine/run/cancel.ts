@@ -27,7 +27,7 @@ export const cancelTimes = {
 const answers = ["canceling", "idle"] as const;
 
 /** Asks the process that executes a task to cancel it, with the grace period of its agent. */
-export const cancelInquiry: Inquiry<{ readonly taskId: string }, (typeof answers)[number]> = {
+const cancelInquiry: Inquiry<{ readonly taskId: string }, (typeof answers)[number]> = {
   name: "cancel",
   readQuestion: (value) => {
     const { taskId } = (value ?? {}) as { readonly taskId?: unknown };

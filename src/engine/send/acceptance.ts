@@ -128,7 +128,7 @@ export function isNotFound(error: unknown): boolean {
 }
 
 /** @param taskId the caller's task that has the key, if known */
-export function keyReused(taskId?: string): A2AError {
+function keyReused(taskId?: string): A2AError {
   const message = "The idempotency key was used for another request.";
   return new A2AError("IDEMPOTENCY_KEY_REUSED", message, taskId === undefined ? {} : { metadata: { taskId } });
 }
