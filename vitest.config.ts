@@ -21,6 +21,7 @@ const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${fol
 const long = [
   "cli/{backup,card,console,dev,dev-chat,init,migrate,module,operate-process,operate-stalled,serve-options,serve-signals,store-copy,a2a/pressure,workers}",
   "client/{cuts,hostile/hostile,restarts}",
+  "delegation/hostile",
   "conformance/replicas",
   "docs/{cli,client,operations,typescript}",
   "e2e/{bad-disk,bad-end,cancel-elsewhere,copied,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped}",

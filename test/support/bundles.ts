@@ -41,6 +41,7 @@ export default async function bundleProcesses({ config }: TestProject): Promise<
       "outgoing-server": join(root, "test/network/outgoing-server.ts"),
       "calls-server": join(root, "test/network/calls-server.ts"),
       "hostile-client": join(root, "test/client/hostile/client.ts"),
+      "hostile-delegation": join(root, "test/delegation/hostile-child.ts"),
     },
     outdir: directory,
     ...whole,

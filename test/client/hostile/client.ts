@@ -11,12 +11,18 @@ export interface Asked {
   readonly platform: "Node.js" | "web";
   readonly binding: Binding;
   readonly kind: Kind;
+  /** Default: the present one. */
+  readonly version: "0.1" | "0.3" | undefined;
   readonly url: string;
 }
 
-async function textOf({ platform, binding, kind, url }: Asked): Promise<unknown> {
+async function textOf({ platform, binding, kind, version, url }: Asked): Promise<unknown> {
   if (kind === "card") return nameOf(platform === "web" ? onWeb : onNode, url);
-  const transport = (platform === "web" ? onWeb : onNode).createTransport(binding, url);
+  const transport = (platform === "web" ? onWeb : onNode).createTransport(
+    binding,
+    url,
+    version === undefined ? {} : { version },
+  );
   const rpc = createClient(A2AService, transport);
   try {
     let task: Task | undefined;

@@ -1,12 +1,14 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { pairs } from "../../support/covering.js";
 import { sample } from "../../support/soak.js";
 import { bundle } from "../../support/writer-thread.js";
 import type { Asked } from "./client.js";
 import { bindings, CARD_TEXT, type Harm, hostile, type Kind, TEXT } from "./server.js";
+
+vi.setConfig({ testTimeout: 60_000 });
 
 /** What the program may have of JavaScript's objects, in MiB: several times what an answer needs, a part of what it could be made to take. */
 const HEAP_MIB = 96;
@@ -40,20 +42,29 @@ async function outcome(asked: Asked): Promise<unknown> {
   return message(child);
 }
 
+const tooManyValues = "INVALID_AGENT_RESPONSE: The answer has more than 500000 values (maxAnswerValues).";
+
 const harms: readonly [Harm, unknown][] = [
-  ["empty values", "INVALID_AGENT_RESPONSE: The answer has more than 500000 values (maxAnswerValues)."],
+  ["empty values", tooManyValues],
   ["chunks of one byte", TEXT],
 ];
+
+/** Bindings whose errors are read from the body read as much of it as of an answer. */
+function endOf(binding: (typeof bindings)[number], kind: Kind): string {
+  const isRead = ["JSONRPC", "HTTP+JSON"].includes(binding) || (binding === "CONNECT" && kind === "unary");
+  if (isRead) return "INVALID_AGENT_RESPONSE: The answer has more than 67108864 bytes.";
+  return "INTERNAL: The server answered with HTTP 500.";
+}
 
 const noCard = "INVALID_AGENT_RESPONSE: here/.well-known/agent-card.json is not an agent card";
 
 type Row = readonly [Asked["platform"], (typeof bindings)[number], Kind, Harm, expected: unknown];
 
-const everyRow: readonly Row[] = harms.flatMap(([harm, expected]) =>
-  bindings.flatMap((binding) =>
-    (["unary", "stream"] as const).flatMap((kind) =>
-      (binding === "GRPC" ? ["Node.js" as const] : (["Node.js", "web"] as const)).map(
-        (platform) => [platform, binding, kind, harm, expected] as const,
+const everyRow: readonly Row[] = bindings.flatMap((binding) =>
+  (["unary", "stream"] as const).flatMap((kind) =>
+    (binding === "GRPC" ? ["Node.js" as const] : (["Node.js", "web"] as const)).flatMap((platform) =>
+      [...harms, ["an endless error", endOf(binding, kind)] as const].map(
+        ([harm, expected]) => [platform, binding, kind, harm, expected] as const,
       ),
     ),
   ),
@@ -66,17 +77,40 @@ const cards: readonly Row[] = (["Node.js", "web"] as const).flatMap((platform) =
   [platform, "JSONRPC", "card", "chunks of one byte", CARD_TEXT],
 ]);
 
+/** The bindings whose errors are JSON. */
+const errors: readonly Row[] = (["JSONRPC", "HTTP+JSON", "CONNECT"] as const).map((binding, at) => [
+  at % 2 === 0 ? "Node.js" : "web",
+  binding,
+  at % 2 === 0 ? "unary" : "stream",
+  "an error of empty values",
+  tooManyValues,
+]);
+
+const older: readonly (readonly [version: "0.1" | "0.3", ...Row])[] = [
+  ["0.3", "Node.js", "JSONRPC", "unary", "empty values", tooManyValues],
+  ["0.3", "web", "JSONRPC", "stream", "empty values", tooManyValues],
+  ["0.3", "Node.js", "JSONRPC", "stream", "chunks of one byte", TEXT],
+  ["0.3", "Node.js", "HTTP+JSON", "unary", "empty values", tooManyValues],
+  ["0.3", "Node.js", "GRPC", "unary", "empty values", tooManyValues],
+  ["0.1", "Node.js", "JSONRPC", "unary", "empty values", tooManyValues],
+  ["0.1", "web", "JSONRPC", "unary", "chunks of one byte", TEXT],
+];
+
+async function expectOutcome(asked: Omit<Asked, "url">, harm: Harm, expected: unknown): Promise<void> {
+  const server = await hostile({ ...asked, harm });
+  try {
+    expect(await outcome({ ...asked, url: server.url })).toBe(expected);
+  } finally {
+    server.close();
+  }
+}
+
 describe("a client with little memory outlives", () => {
-  it.each([...rows, ...cards])(
-    "on %s over %s, %s: %s",
-    { timeout: 60_000 },
-    async (platform, binding, kind: Kind, harm, expected) => {
-      const server = await hostile(binding, kind, harm);
-      try {
-        expect(await outcome({ platform, binding, kind, url: server.url })).toBe(expected);
-      } finally {
-        server.close();
-      }
-    },
+  it.each([...rows, ...cards, ...errors])("on %s over %s, %s: %s", (platform, binding, kind, harm, expected) =>
+    expectOutcome({ platform, binding, kind, version: undefined }, harm, expected),
+  );
+
+  it.each(older)("with %s, on %s over %s, %s: %s", (version, platform, binding, kind, harm, expected) =>
+    expectOutcome({ platform, binding, kind, version }, harm, expected),
   );
 });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { StreamResponseSchema, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { StreamResponseSchema, TaskSchema, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import {
   DATA,
   END_HEADERS,
@@ -15,8 +15,8 @@ import {
   WINDOW_UPDATE,
 } from "../../network/frames.js";
 
-/** How an answer harms who keeps what it is made of: by values that take no room, or in pieces that do not. */
-export type Harm = "empty values" | "chunks of one byte";
+/** How an answer harms who keeps what it is made of: by values that take no room, in pieces that do not, or without an end. */
+export type Harm = "empty values" | "chunks of one byte" | "an error of empty values" | "an endless error";
 
 /** A task in an answer to GetTask, or in the one event of a stream; or the agent's card. */
 export type Kind = "unary" | "stream" | "card";
@@ -41,23 +41,35 @@ function cardOf(harm: Harm): Buffer {
 
 const text = "x".repeat(TEXT);
 
-function jsonOf(binding: Binding, kind: Kind, harm: Harm): Buffer {
+function jsonOf({ binding, kind, harm, version }: Answer): Buffer {
   if (kind === "card") return cardOf(harm);
-  const more = harm === "empty values" ? `"history":[${"{},".repeat(EMPTY)}{}]` : artifacts;
-  const task = `{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"},${more}}`;
-  const said = kind === "unary" ? task : `{"task":${task}}`;
+  const more = harm === "empty values" ? `"history":[${empty}]` : artifacts;
+  const state = version === undefined || binding === "HTTP+JSON" ? "TASK_STATE_COMPLETED" : "completed";
+  const task = `{"kind":"task","id":"t","contextId":"c","status":{"state":"${state}"},${more}}`;
+  const said = kind === "unary" || version !== undefined ? task : `{"task":${task}}`;
   const json = binding === "JSONRPC" ? `{"jsonrpc":"2.0","id":1,"result":${said}}` : said;
   return Buffer.from(kind === "unary" ? json : `data: ${json}\n\n`);
 }
 
-const artifacts = `"artifacts":[{"artifactId":"a","parts":[{"text":"${text}"}]}]`;
+const empty = `${"{},".repeat(EMPTY)}{}`;
 
-function binaryOf(binding: Binding, kind: Kind, harm: Harm): Buffer {
+/** The part is one of every version. */
+const artifacts = `"artifacts":[{"artifactId":"a","parts":[{"kind":"text","type":"text","text":"${text}"}]}]`;
+
+/** An error in the form of each binding. */
+function errorOf(binding: Binding): string {
+  const fault = `"message":"x","details":[${empty}],"data":[${empty}]`;
+  if (binding === "CONNECT") return `{"code":"internal",${fault}}`;
+  return `{"jsonrpc":"2.0","id":1,"error":{"code":${binding === "JSONRPC" ? -32603 : 500},${fault}}}`;
+}
+
+function binaryOf({ binding, kind, harm }: Answer): Buffer {
   const parts = [{ content: { case: "text" as const, value: text } }];
   const more = harm === "empty values" ? {} : { artifacts: [{ artifactId: "a", parts }] };
-  const known = toBinary(TaskSchema, create(TaskSchema, { id: "t", contextId: "c", ...more }));
-  const empty = new BinaryWriter().tag(TaskSchema.field.history.number, WireType.LengthDelimited).uint32(0).finish();
-  const task = harm === "empty values" ? Buffer.concat([known, Buffer.alloc(2 * EMPTY, empty)]) : Buffer.from(known);
+  const status = { state: TaskState.COMPLETED };
+  const known = toBinary(TaskSchema, create(TaskSchema, { id: "t", contextId: "c", status, ...more }));
+  const nothing = new BinaryWriter().tag(TaskSchema.field.history.number, WireType.LengthDelimited).uint32(0).finish();
+  const task = harm === "empty values" ? Buffer.concat([known, Buffer.alloc(2 * EMPTY, nothing)]) : Buffer.from(known);
   const { number } = StreamResponseSchema.field.task;
   const inEvent = (): Buffer =>
     Buffer.from(new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(task).finish());
@@ -77,7 +89,8 @@ function envelope(flags: number, data: Buffer): Buffer {
   return Buffer.concat([head, data]);
 }
 
-function typeOf(binding: Binding, kind: Kind): string {
+function typeOf({ binding, kind, harm }: Answer): string {
+  if (harm.includes("error")) return "application/json";
   if (binding === "CONNECT") return kind === "unary" ? "application/proto" : "application/connect+proto";
   if (binding === "GRPC-WEB") return "application/grpc-web+proto";
   return kind === "stream" ? "text/event-stream" : "application/json";
@@ -85,7 +98,7 @@ function typeOf(binding: Binding, kind: Kind): string {
 
 /** The body in chunks (RFC 9112, 7.1). */
 function chunked(body: Buffer, harm: Harm): Buffer {
-  if (harm === "empty values") {
+  if (harm !== "chunks of one byte") {
     const head = Buffer.from(`${body.length.toString(16)}\r\n`);
     return Buffer.concat([head, body, Buffer.from("\r\n0\r\n\r\n")]);
   }
@@ -94,10 +107,18 @@ function chunked(body: Buffer, harm: Harm): Buffer {
   return Buffer.concat([bytes, Buffer.from("0\r\n\r\n")]);
 }
 
+/** What a server answers, in the form of a version; default: the present one. */
+export interface Answer {
+  readonly binding: Binding;
+  readonly kind: Kind;
+  readonly harm: Harm;
+  readonly version?: "0.1" | "0.3" | undefined;
+}
+
 /** A server that gives this answer to whatever comes. */
-export async function hostile(binding: Binding, kind: Kind, harm: Harm): Promise<{ url: string; close(): void }> {
+export async function hostile(given: Answer): Promise<{ url: string; close(): void }> {
   const sockets = new Set<Socket>();
-  const answer = binding === "GRPC" ? overHttp2(binaryOf(binding, kind, harm), harm) : overHttp1(binding, kind, harm);
+  const answer = given.binding === "GRPC" ? overHttp2(given) : overHttp1(given);
   const server: Server = createServer((socket) => {
     sockets.add(socket.on("error", () => {}));
     answer(socket);
@@ -111,18 +132,39 @@ export async function hostile(binding: Binding, kind: Kind, harm: Harm): Promise
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
-function overHttp1(binding: Binding, kind: Kind, harm: Harm): (socket: Socket) => void {
+function overHttp1(given: Answer): (socket: Socket) => void {
+  const { binding, harm } = given;
+  const isError = harm.includes("error");
   const isJson = binding === "JSONRPC" || binding === "HTTP+JSON";
-  const body = isJson ? jsonOf(binding, kind, harm) : binaryOf(binding, kind, harm);
-  const lines = ["HTTP/1.1 200 OK", `Content-Type: ${typeOf(binding, kind)}`, "Transfer-Encoding: chunked", "", ""];
-  const all = Buffer.concat([Buffer.from(lines.join("\r\n")), chunked(body, harm)]);
+  const status = isError ? "500 Internal Server Error" : "200 OK";
+  const lines = [`HTTP/1.1 ${status}`, `Content-Type: ${typeOf(given)}`, "Transfer-Encoding: chunked", "", ""];
+  const head = Buffer.from(lines.join("\r\n"));
+  if (harm === "an endless error") return (socket) => socket.once("data", () => void endless(socket, head));
+  const body = isError ? Buffer.from(errorOf(binding)) : isJson ? jsonOf(given) : binaryOf(given);
+  const all = Buffer.concat([head, chunked(body, harm)]);
   return (socket) => socket.once("data", () => socket.write(all));
 }
 
+async function endless(socket: Socket, head: Buffer): Promise<void> {
+  const chunk = Buffer.from(`4000\r\n${"x".repeat(16 * 1024)}\r\n`);
+  for (let next = head; !socket.destroyed; next = chunk) if (!socket.write(next)) await drained(socket);
+}
+
+function drained(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    socket.once("drain", resolve);
+    socket.once("close", resolve);
+  });
+}
+
 /** Sends as much as the client's windows take (RFC 9113, 6.9). */
-function overHttp2(body: Buffer, harm: Harm): (socket: Socket) => void {
-  const size = harm === "empty values" ? 16 * 1024 : 1;
-  const status = Buffer.concat([Buffer.from([0x88]), fields({ "content-type": "application/grpc+proto" })]);
+function overHttp2(given: Answer): (socket: Socket) => void {
+  const isEndless = given.harm === "an endless error";
+  const body = isEndless ? Buffer.alloc(16 * 1024, "x") : binaryOf(given);
+  const size = given.harm === "chunks of one byte" ? 1 : 16 * 1024;
+  // 500 or 200, as in the static table of HPACK (RFC 7541, appendix A).
+  const type = isEndless ? "text/plain" : "application/grpc+proto";
+  const status = Buffer.concat([Buffer.from([isEndless ? 0x8e : 0x88]), fields({ "content-type": type })]);
   return (socket) => {
     let received = Buffer.alloc(0);
     let skip = preface.length;
@@ -136,6 +178,7 @@ function overHttp2(body: Buffer, harm: Harm): (socket: Socket) => void {
         const piece = body.subarray(at, at + size);
         for (const which of [0, 1]) windows[which] = Number(windows[which]) - piece.length;
         frames.push(frame(DATA, 0, stream, piece));
+        if (isEndless) at -= size;
       }
       if (at >= body.length && stream > 0) {
         frames.push(frame(HEADERS, END_HEADERS | END_STREAM, stream, fields({ "grpc-status": "0" })));
