@@ -1,5 +1,5 @@
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { quoted, shownCredentials } from "../page/command.js";
+import { quoted, shownCredentials, shownQuery } from "../page/command.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 
 interface Opened {
@@ -90,7 +90,7 @@ function firstCall({ url, grpcAddress, card, version }: Opened): string {
   const tenant = card.supportedInterfaces[0]?.tenant ?? "";
   const body = request(card, "", tenant);
   if (grpcAddress === undefined) {
-    return `curl ${url}/${method} ${named(version)}${shown(card)}-H 'content-type: application/json' \\\n    -d ${body}`;
+    return `curl ${withKeys(`${url}/${method}`, card)} ${named(version)}${shown(card)}-H 'content-type: application/json' \\\n    -d ${body}`;
   }
   const plaintext = url.startsWith("https:") ? "" : "-plaintext ";
   return `grpcurl ${plaintext}${named(version)}${shown(card)}-d ${body} \\\n    ${grpcAddress} ${method}`;
@@ -103,7 +103,14 @@ function named(version: string | undefined): string {
 /** In HTTP+JSON the tenant is part of the path. */
 function quoteUrl(url: string, card: AgentCard, operation: string): string {
   const tenant = card.supportedInterfaces[0]?.tenant ?? "";
-  return tenant === "" ? `${url}/${operation}` : `${url}/${encodeURIComponent(tenant)}/${operation}`;
+  const path = tenant === "" ? operation : `${encodeURIComponent(tenant)}/${operation}`;
+  return withKeys(`${url}/${path}`, card);
+}
+
+/** Adds the keys that calls need in their query, quoted for a shell. */
+function withKeys(url: string, card: AgentCard): string {
+  const query = shownQuery(card);
+  return query === "" ? url : quoted(url + query);
 }
 
 /** Returns a request, quoted for a shell, with an example of a skill that has the tag, otherwise of the first skill. */

@@ -17,11 +17,15 @@ export function titleOf({ protocolBinding, protocolVersion }: Interface): string
   return protocolVersion === PROTOCOL_VERSION ? title : `${title}, A2A ${protocolVersion}`;
 }
 
-/** Headers with placeholders for the credentials that the first requirement of a card asks for in headers. */
-export function shownCredentials({ securityRequirements, securitySchemes }: AgentCard): readonly string[] {
+/** Schemes of the first requirement of a card; none if a requirement needs no credentials. */
+function firstSchemes({ securityRequirements, securitySchemes }: AgentCard) {
   if (securityRequirements.some(({ schemes }) => Object.keys(schemes).length === 0)) return [];
-  return Object.keys(securityRequirements[0]?.schemes ?? {}).flatMap((name) => {
-    const { scheme } = securitySchemes[name] ?? {};
+  return Object.keys(securityRequirements[0]?.schemes ?? {}).map((name) => securitySchemes[name]?.scheme);
+}
+
+/** Headers with placeholders for the credentials that the first requirement of a card asks for in headers and cookies. */
+export function shownCredentials(card: AgentCard): readonly string[] {
+  return firstSchemes(card).flatMap((scheme) => {
     switch (scheme?.case) {
       case "httpAuthSecurityScheme":
         return `authorization: ${scheme.value.scheme} ${/^basic$/i.test(scheme.value.scheme) ? "BASE64" : "TOKEN"}`;
@@ -29,11 +33,26 @@ export function shownCredentials({ securityRequirements, securitySchemes }: Agen
       case "openIdConnectSecurityScheme":
         return "authorization: Bearer TOKEN";
       case "apiKeySecurityScheme":
-        return scheme.value.location === "header" ? `${scheme.value.name}: KEY` : [];
+        return keyHeader(scheme.value);
       default:
         return [];
     }
   });
+}
+
+function keyHeader({ location, name }: { readonly location: string; readonly name: string }): string | [] {
+  if (location === "query") return [];
+  return location === "cookie" ? `cookie: ${name}=KEY` : `${name}: KEY`;
+}
+
+/** Query with placeholders for the API keys that the first requirement of a card asks for there; empty for none. */
+export function shownQuery(card: AgentCard): string {
+  const keys = firstSchemes(card).flatMap((scheme) =>
+    scheme?.case === "apiKeySecurityScheme" && scheme.value.location === "query"
+      ? `${encodeURIComponent(scheme.value.name)}=KEY`
+      : [],
+  );
+  return keys.length === 0 ? "" : `?${keys.join("&")}`;
 }
 
 /**
@@ -56,10 +75,12 @@ export function credentialHeader({ securityRequirements, securitySchemes }: Agen
  * Returns a shell command that sends a message; undefined for a binding or version that has none.
  *
  * @param headers further headers, after those of the binding
+ * @param query query of the URL, which gRPC does not have
  */
 export function shellCommand(
   { protocolBinding, protocolVersion, url, tenant }: Interface,
   headers: readonly string[] = [],
+  query = "",
 ): string | undefined {
   const sending = sendingIn(protocolVersion, tenant);
   if (sending === undefined) return undefined;
@@ -68,7 +89,7 @@ export function shellCommand(
   const called = protocolVersion === PROTOCOL_VERSION ? headers : [...sending.headers, ...headers];
   const shown = (all: readonly string[]): string => all.map((header) => `-H ${quoted(header)} `).join("");
   const curl = (to: string, body: object): string =>
-    `curl -s ${quoted(to)} ${shown(["content-type: application/json", ...sending.headers, ...headers])}-d ${quoted(JSON.stringify(body))}`;
+    `curl -s ${quoted(to + query)} ${shown(["content-type: application/json", ...sending.headers, ...headers])}-d ${quoted(JSON.stringify(body))}`;
   switch (protocolBinding) {
     case "JSONRPC":
       return curl(url, { jsonrpc: "2.0", id: 1, ...jsonRpc });

@@ -3,7 +3,7 @@ import { type AgentCard, AgentCardSchema, type AgentSkill } from "../../gen/lf/a
 import { parseUrl } from "../core/net.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { jsonWriter } from "../wire/json-writer.js";
-import { credentialHeader, shellCommand, shownCredentials, titleOf } from "./command.js";
+import { credentialHeader, shellCommand, shownCredentials, shownQuery, titleOf } from "./command.js";
 import { script } from "./script.js";
 import { style } from "./style.js";
 
@@ -111,7 +111,7 @@ function interfacesOf({ card }: PageContent): Html {
     const { url, tenant } = each;
     const title = titleOf(each);
     return html`<li><h3>${title}</h3>
-<p class="soft small">${url}${tenant === "" ? undefined : html` &middot; tenant ${tenant}`}</p>${command(title, shellCommand(each, shownCredentials(card)))}</li>`;
+<p class="soft small">${url}${tenant === "" ? undefined : html` &middot; tenant ${tenant}`}</p>${command(title, shellCommand(each, shownCredentials(card), shownQuery(card)))}</li>`;
   });
   return html`<section><h2>Interfaces</h2><ul>${shown}</ul></section>`;
 }

@@ -1,5 +1,5 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { shellCommand, shownCredentials, titleOf } from "./command.js";
+import { shellCommand, shownCredentials, shownQuery, titleOf } from "./command.js";
 
 /** The page as a few lines for a terminal: the agent, its card, and how to call it. */
 export function plainOf(card: AgentCard, cardUrl: string): string {
@@ -13,7 +13,7 @@ export function plainOf(card: AgentCard, cardUrl: string): string {
   ];
   const width = Math.max(...rows.map(([title]) => title.length));
   const first = supportedInterfaces.find(({ protocolBinding }) => protocolBinding === "HTTP+JSON");
-  const command = first && shellCommand(first, shownCredentials(card));
+  const command = first && shellCommand(first, shownCredentials(card), shownQuery(card));
   return [
     `${name} ${version}: ${description}`,
     "",

@@ -42,3 +42,18 @@ it("says which clients refuse the card where a public server names gRPC by an ad
 });
 
 const interfaceAt = (url: string): AgentInterface => create(AgentInterfaceSchema, { url });
+
+it("has a place for keys in the query and in cookies", () => {
+  const key = (location: string, name: string) => ({
+    scheme: { case: "apiKeySecurityScheme" as const, value: { location, name } },
+  });
+  const card = create(AgentCardSchema, {
+    name: "Kitchen",
+    securitySchemes: { q: key("query", "key"), c: key("cookie", "sid") },
+    securityRequirements: [{ schemes: { q: {}, c: {} } }],
+  });
+  const said = greeting({ ...opened, card });
+  for (const path of ["lf.a2a.v1.A2AService/SendMessage", "message:send", "message:stream"]) {
+    expect(said).toContain(`'http://127.0.0.1:8080/${path}?key=KEY' -H 'cookie: sid=KEY' -H `);
+  }
+});

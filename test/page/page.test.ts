@@ -3,6 +3,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { html, isLink, type PageContent, pageHeaders, pageOf } from "../../src/page/page.js";
+import { plainOf } from "../../src/page/plain.js";
 
 const evil = `</script><img src=x onerror=alert(1)>"'&`;
 
@@ -89,7 +90,7 @@ describe("pageOf()", () => {
     [{ case: "httpAuthSecurityScheme", value: { scheme: "Basic" } }, "authorization: Basic BASE64"],
     [{ case: "oauth2SecurityScheme", value: {} }, "authorization: Bearer TOKEN"],
     [{ case: "apiKeySecurityScheme", value: { location: "header", name: "x-it's" } }, "x-it'\\''s: KEY"],
-    [{ case: "apiKeySecurityScheme", value: { location: "query", name: "key" } }, undefined],
+    [{ case: "apiKeySecurityScheme", value: { location: "cookie", name: "key" } }, "cookie: key=KEY"],
   ] as const)("gives commands with the credential that the agent asks for: %j", (scheme, header) => {
     const supportedInterfaces = ["JSONRPC", "HTTP+JSON", "GRPC", "urn:parley:binding:connect:v1"].map(
       (protocolBinding) => ({ protocolBinding, protocolVersion: "1.0", url: "http://a.example" }),
@@ -98,9 +99,29 @@ describe("pageOf()", () => {
     const secured = { supportedInterfaces, securitySchemes: { it: { scheme } }, securityRequirements };
     const page = pageOf(content({ card: create(AgentCardSchema, secured as object) }));
     const given = html`${`-H '${header}' -d`}`.text;
-    expect(page.split(given).length - 1).toBe(header === undefined ? 0 : 4);
+    expect(page.split(given).length - 1).toBe(4);
     const open = { ...secured, securityRequirements: [...securityRequirements, { schemes: {} }] };
     expect(pageOf(content({ card: create(AgentCardSchema, open as object) }))).not.toContain(given);
+  });
+
+  it("gives commands with the key that the agent asks for in the query", () => {
+    const card = create(AgentCardSchema, {
+      supportedInterfaces: ["JSONRPC", "HTTP+JSON", "urn:parley:binding:connect:v1"].map((protocolBinding) => ({
+        protocolBinding,
+        protocolVersion: "1.0",
+        url: "http://a.example",
+      })),
+      securitySchemes: {
+        it: { scheme: { case: "apiKeySecurityScheme", value: { location: "query", name: "it's & key" } } },
+      },
+      securityRequirements: [{ schemes: { it: {} } }],
+    });
+    const query = "?it'\\''s%20%26%20key=KEY";
+    const page = pageOf(content({ card }));
+    for (const path of ["", "/message:send", "/lf.a2a.v1.A2AService/SendMessage"]) {
+      expect(page).toContain(html`${`curl -s 'http://a.example${path}${query}' -H`}`.text);
+    }
+    expect(plainOf(card, "http://a.example")).toContain(`curl -s 'http://a.example/message:send${query}' -H`);
   });
 
   it("leads to the other agents of a server", () => {
