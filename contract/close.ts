@@ -58,7 +58,7 @@ function closing(contract: StoreContract): void {
       () => store.claimDeliveries({ holder: "h", leaseMs: 1, now: 1, limit: 1 }),
       () => store.nextDelivery(),
       () => store.savePushPosition(progress),
-      () => store.settleDelivery({ ...progress, outcome: { kind: "done" } }),
+      () => store.completeDelivery({ ...progress, outcome: { kind: "done" } }),
       () => store.listDeadDeliveries({ limit: 1 }),
       () => store.redriveDeliveries({ now: 1 }),
       () => store.redriveDeliveries({ now: 1, keys: [key] }),
@@ -216,7 +216,7 @@ function reopeningDeliveries(reopening: Reopening): void {
         const [one] = await store.claimDeliveries(claim);
         if (one === undefined || taskId === "held") continue;
         const progress = { key: { taskId, configId: "x" }, holder: "last life", claim: one.claim, position: 1 };
-        await store.settleDelivery({ ...progress, outcome: { kind: "dead", at: 6_000, failure: "gone" } });
+        await store.completeDelivery({ ...progress, outcome: { kind: "dead", at: 6_000, failure: "gone" } });
       }
     },
     async (store) => {

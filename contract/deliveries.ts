@@ -22,7 +22,7 @@ export function deliveryContract(contract: StoreContract): void {
     removing(contract);
     comingWithMessages(contract);
   });
-  contract.suite.describe("savePushPosition() and settleDelivery()", () => {
+  contract.suite.describe("savePushPosition() and completeDelivery()", () => {
     settling(contract);
     retrying(contract);
     fencing(contract);
@@ -270,7 +270,7 @@ function fencing(contract: StoreContract): void {
     for (const holder of ["me", "other"]) {
       const progress = { key, holder, claim: number, position: 2 };
       expect(await store.savePushPosition(progress)).toBe("lost");
-      for (const outcome of outcomes) expect(await store.settleDelivery({ ...progress, outcome })).toBe("lost");
+      for (const outcome of outcomes) expect(await store.completeDelivery({ ...progress, outcome })).toBe("lost");
     }
   }
 

@@ -34,7 +34,7 @@ export function settle(
   outcome: DeliveryOutcome,
   named: { readonly position?: number; readonly holder?: string } = {},
 ): Promise<"more" | "settled" | "lost"> {
-  return store.settleDelivery({
+  return store.completeDelivery({
     key: { taskId, configId },
     holder: "me",
     claim: number,

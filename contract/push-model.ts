@@ -258,7 +258,7 @@ async function settle(
   };
   const outcome = outcomes[what] ?? { kind: "done" };
   const expected = config === undefined ? "lost" : model.settle(config, outcome);
-  expect(await store.settleDelivery({ ...progress, outcome })).toBe(expected);
+  expect(await store.completeDelivery({ ...progress, outcome })).toBe(expected);
 }
 
 async function compare(contract: StoreContract, store: TaskStore, model: Model): Promise<void> {

@@ -119,7 +119,7 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
       // The reader has an event that was emitted meanwhile, if it does not wait.
       if (take !== undefined && left === undefined && this.#resolve !== undefined) return this.#ask();
       this.#isAsked = false;
-      if (take === undefined || left !== undefined) this.#leave(left as Result);
+      if (take === undefined || left !== undefined) this.#deliver(left as Result);
     } catch (error) {
       this.#threw(error);
     }
@@ -138,7 +138,7 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
   }
 
   /** Leaves a result to the reader. */
-  #leave(result: Result): void {
+  #deliver(result: Result): void {
     if (this.#resolve !== undefined) this.#give(result);
     else this.#keep(result);
   }

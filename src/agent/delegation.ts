@@ -166,7 +166,7 @@ export interface TurnCalls {
    * Cancels the turn's open sub-tasks because the task ends. Resolves after the other agents' answers, and never
    * rejects.
    */
-  leave(): Promise<void>;
+  cancelSubTasks(): Promise<void>;
   /**
    * Ends the turn: its open calls end, and nothing more is started. Never throws.
    * @param isPaused true if the task waits for its user: sub-tasks continue, for the next turn
@@ -174,8 +174,8 @@ export interface TurnCalls {
   end(isPaused: boolean): void;
 }
 
-/** The task that leaves another agent's task, and the request of its turn if a turn leaves it. */
-export interface LeavingTask extends LogCause {
+/** The task whose sub-task is canceled, and the request of its turn if a turn cancels it. */
+export interface ParentTask extends LogCause {
   readonly taskId: string;
   readonly tenant: string;
 }
@@ -190,5 +190,5 @@ export interface OutgoingCalls {
    * Cancels another agent's unneeded task. If the checkpoint only announces a message, the task is searched for. Resolves
    * after the other agent's answer, and never rejects.
    */
-  leave(checkpoint: RelayCheckpoint, task: LeavingTask): Promise<void>;
+  cancelSubTask(checkpoint: RelayCheckpoint, task: ParentTask): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { A2AError, Reason, StatusName } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import type { Arrivals } from "../http/arrivals.js";
+import type { InboundBudget } from "../http/inbound-budget.js";
 import type { HttpRequest } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
 import type { RejectionLog } from "../service/interceptors/access-log.js";
@@ -22,7 +22,7 @@ export interface BindingOptions {
   readonly invoke: Invoke;
   readonly limits: Limits;
   /** Counts requests until they have arrived, over all bindings of a server. */
-  readonly arrivals: Arrivals;
+  readonly inboundBudget: InboundBudget;
   readonly logger: Logger;
   /**
    * Over JSON-RPC, answers a stream that is rejected before its first event with a stream whose only event is the
@@ -72,9 +72,9 @@ export interface ServiceBindingOptions extends Omit<BindingOptions, "versions" |
 export function optionsIn(
   version: string,
   service: DescService,
-  { invoke, limits, arrivals, logger, refused, counted }: BindingOptions,
+  { invoke, limits, inboundBudget, logger, refused, counted }: BindingOptions,
 ): ServiceBindingOptions {
-  return { service, version, invoke, limits, arrivals, logger, refused, counted };
+  return { service, version, invoke, limits, inboundBudget, logger, refused, counted };
 }
 
 /** Options for the service of a version other than the native one, which is loaded later. */
@@ -87,9 +87,9 @@ export interface OlderServiceOptions extends Omit<ServiceBindingOptions, "servic
 export function olderOptions(
   version: string,
   service: ServiceShape,
-  { versions, invoke, limits, arrivals, logger, refused, counted }: BindingOptions,
+  { versions, invoke, limits, inboundBudget, logger, refused, counted }: BindingOptions,
 ): OlderServiceOptions {
-  return { service, version, versions, invoke, limits, arrivals, logger, refused, counted };
+  return { service, version, versions, invoke, limits, inboundBudget, logger, refused, counted };
 }
 
 /** Creates a binding's table for the service of another version once that is loaded. Its calls are translated. */

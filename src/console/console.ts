@@ -4,16 +4,16 @@ import type { Limits } from "../core/limits.js";
 import { type Logger, requestFacts } from "../core/log.js";
 import { membersOf } from "../core/members.js";
 import { RELEASE } from "../core/release.js";
-import { Arrivals } from "../http/arrivals.js";
+import { InboundBudget } from "../http/inbound-budget.js";
 import type { HttpRequest } from "../http/request.js";
 import { type HttpResponse, rejectionOf } from "../http/response.js";
 import type { ConsoleAccess } from "./access.js";
-import { done, json, notFound, refused, wrongMethod } from "./answers.js";
 import { ConsoleFiles, noStore, safeHeaders } from "./files.js";
 import type { ConsoleAgent, ConsoleStart } from "./options.js";
 import { CONSOLE_PATH } from "./path.js";
 import { ReceiverRoutes } from "./receiver/routes.js";
 import { type Relay, relayFailure } from "./relay.js";
+import { done, json, notFound, rejectionResponse, wrongMethod } from "./responses.js";
 import { isOwnRequest, portOf, type SeenOrigin } from "./same-origin.js";
 import { type CookiePlace, sessionCookie } from "./sessions.js";
 
@@ -42,16 +42,16 @@ export interface ConsoleParts {
 export class Console {
   readonly #parts: ConsoleParts;
   readonly #files = new ConsoleFiles();
-  readonly #arrivals: Arrivals;
+  readonly #inboundBudget: InboundBudget;
   readonly #receivers: ReceiverRoutes;
 
   /** @throws the system's error if the web app has not been built */
   constructor(parts: ConsoleParts) {
     this.#parts = parts;
-    this.#arrivals = new Arrivals(parts);
+    this.#inboundBudget = new InboundBudget(parts);
     this.#receivers = new ReceiverRoutes({
       access: parts.access,
-      arrivals: this.#arrivals,
+      inboundBudget: this.#inboundBudget,
       consoleOf: (request) => this.#originOf(request) + this.#pathOf(request),
       keyFetch: parts.relay.fetch,
     });
@@ -77,7 +77,7 @@ export class Console {
       if (error.reason === "INTERNAL") {
         this.#parts.logger.error({ err: thrown, ...requestFacts(request) }, "the console could not answer");
       }
-      return refused(error);
+      return rejectionResponse(error);
     }
   }
 
@@ -93,7 +93,7 @@ export class Console {
     const { seenOf, access, relay, admin } = this.#parts;
     if (!isOwnRequest(request, seenOf(request))) {
       const error = new A2AError("PERMISSION_DENIED", "The request does not come from the page of this console.");
-      return { ...refused(error), rejections: [rejectionOf("console", error)] };
+      return { ...rejectionResponse(error), rejections: [rejectionOf("console", error)] };
     }
     if (path === "/session") return this.#session(request);
     if (path === "/relay") return this.#relay(request, relay);
@@ -155,7 +155,7 @@ export class Console {
 
   /** Returns the one-time token in the body of a login; undefined for one by other credentials. */
   async #tokenIn(request: HttpRequest): Promise<string | undefined> {
-    const body = await request.readBody({ max: MAX_LOGIN_BYTES, framing: 0 }, this.#arrivals);
+    const body = await request.readBody({ max: MAX_LOGIN_BYTES, framing: 0 }, this.#inboundBudget);
     if (body.length === 0) return undefined;
     try {
       const { token } = membersOf(JSON.parse(body.toString("utf8")));

@@ -6,9 +6,9 @@ import { parseUrl, withoutBrackets } from "../core/net.js";
 import type { HttpRequest } from "../http/request.js";
 import type { BodySource, HttpResponse } from "../http/response.js";
 import type { TargetGuard } from "../push/target/guard.js";
-import { json } from "./answers.js";
 import { noStore, safeHeaders } from "./files.js";
 import { headersToAgent } from "./relay-headers.js";
+import { json } from "./responses.js";
 import { NoAnswer, passOn } from "./upstream.js";
 import { WatchedBody } from "./watched-body.js";
 

@@ -3,8 +3,8 @@ import {
   type DelegatedContent,
   type DelegateOptions,
   isSend,
-  type LeavingTask,
   type OutgoingCalls,
+  type ParentTask,
   type RelayCheckpoint,
   type RelayedEvent,
   type RemoteAgent,
@@ -32,7 +32,7 @@ import {
 import { a2a, parley, spanNames } from "../telemetry/names.js";
 import { iteratedIn, type TracedSpan } from "../telemetry/tracer.js";
 import { isJsonObject } from "../wire/json-struct.js";
-import { Answers } from "./answers.js";
+import { PendingAnswers } from "./pending-answers.js";
 import { Remotes, type RemotesOptions, remoteBounds } from "./remotes.js";
 
 // Loaded only by servers whose agents call others.
@@ -70,8 +70,8 @@ export class RemoteCalls implements OutgoingCalls {
     return new CallsOfTurn(turn, this.#remotes, this.#options);
   }
 
-  leave(checkpoint: RelayCheckpoint, task: LeavingTask): Promise<void> {
-    return this.#remotes.leave(checkpoint, task);
+  cancelSubTask(checkpoint: RelayCheckpoint, task: ParentTask): Promise<void> {
+    return this.#remotes.cancelSubTask(checkpoint, task);
   }
 
   get names(): readonly string[] {
@@ -95,7 +95,7 @@ class CallsOfTurn implements TurnCalls {
   readonly #options: RemotesOptions;
   readonly #names = new Set<string>();
   readonly #pause = new AbortController();
-  readonly #answers = new Answers();
+  readonly #answers = new PendingAnswers();
   /** Fires when the turn ends. */
   readonly #end = new AbortController();
   /** Fires when its delegations end. */
@@ -107,7 +107,7 @@ class CallsOfTurn implements TurnCalls {
   /** Sub-tasks that this turn handles, by `placeKey`. */
   readonly #seen = new Set<string>();
   /** Cancels in progress of sub-tasks that this turn has abandoned. */
-  readonly #leaving = new Set<Promise<void>>();
+  readonly #canceling = new Set<Promise<void>>();
   /** The context in which each agent began to work last in this turn, by the agent's name. */
   readonly #contexts = new Map<string, string>();
   #events: Promise<readonly RelayedEvent[]> | undefined;
@@ -128,7 +128,7 @@ class CallsOfTurn implements TurnCalls {
     const { remoteAgent } = await theClient();
     const { card } = await remote.client();
     const msLeft = (): number => turn.deadline - Date.now();
-    const enter = (): (() => void) => this.#remotes.enter(agent);
+    const enter = (): (() => void) => this.#remotes.acquire(agent);
     return remoteAgent(card, { remote, signal, end, open: this.#open, timeoutMs, msLeft, enter });
   }
 
@@ -155,9 +155,9 @@ class CallsOfTurn implements TurnCalls {
     return this.#seen.has(placeKey(checkpoint));
   }
 
-  async leave(): Promise<void> {
+  async cancelSubTasks(): Promise<void> {
     await this.#closeDelegations();
-    await Promise.all(this.#leaving);
+    await Promise.all(this.#canceling);
   }
 
   end(isPaused: boolean): void {
@@ -176,9 +176,11 @@ class CallsOfTurn implements TurnCalls {
     await Promise.all([...this.#delegations].map((each) => each.return(undefined).catch(() => {})));
   }
 
-  #leave(checkpoint: RelayCheckpoint): void {
-    const leaving = this.#remotes.leave(checkpoint, this.#turn.request).finally(() => this.#leaving.delete(leaving));
-    this.#leaving.add(leaving);
+  #cancelSubTask(checkpoint: RelayCheckpoint): void {
+    const canceling = this.#remotes
+      .cancelSubTask(checkpoint, this.#turn.request)
+      .finally(() => this.#canceling.delete(canceling));
+    this.#canceling.add(canceling);
   }
 
   async *#delegate(
@@ -187,7 +189,7 @@ class CallsOfTurn implements TurnCalls {
     options: DelegateOptions & { readonly name: string },
     note: (isOpen: boolean) => void,
   ): AsyncGenerator<AgentEvent, SubTask, undefined> {
-    const leave = this.#remotes.enter(agent);
+    const release = this.#remotes.acquire(agent);
     const { request } = this.#turn;
     const { limits, logger, agentName } = this.#options;
     const span = this.#turn.span && delegationSpan(this.#turn.span, this.#remotes.names, agent, options.name);
@@ -211,7 +213,7 @@ class CallsOfTurn implements TurnCalls {
         answers: this.#answers,
         end: this.#endDelegations.signal,
         logger: new CauseLogger(logger, request, agentName(request.tenant)),
-        leave: (checkpoint) => this.#leave(checkpoint),
+        cancelSubTask: (checkpoint) => this.#cancelSubTask(checkpoint),
         contextBefore: () => this.#contextBefore(agent, options.name, events),
         worksIn: (contextId) => void (contextId !== "" && this.#contexts.set(agent, contextId)),
         seen: (place) => this.#seen.add(placeKey(place)),
@@ -223,7 +225,7 @@ class CallsOfTurn implements TurnCalls {
     } finally {
       span?.end();
       note(false);
-      leave();
+      release();
     }
   }
 

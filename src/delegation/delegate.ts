@@ -8,12 +8,12 @@ import { isOwnRefusal } from "../client/credentials/own-refusal.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import type { Update } from "../task/answer.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
-import { answeringPosition } from "./answers.js";
 import type { SubTaskClient, SubTaskMessage } from "./client.js";
 import { findExistingSend } from "./existing-send.js";
 import { namingForm } from "./form-answer.js";
 import type { DelegationJob } from "./job.js";
 import { checkAgent, originPosition } from "./origin.js";
+import { answeringPosition } from "./pending-answers.js";
 import { inputOf, Relay, statusId, subTaskOf } from "./relay.js";
 import { type Relayed, type RelayPlace, relayedOf, type SendNames, sendNames } from "./relayed.js";
 import { retryWhileUnavailable } from "./retry-while-unavailable.js";
@@ -66,8 +66,8 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
     stop.end();
     course.arrived();
     const isLeft = !course.isOver && !isAway && !job.pause.signal.aborted;
-    if (isLeft && have.taskId !== "" && !stop.isStopped) job.leave(relay.checkpoint);
-    if (isLeft && have.taskId === "" && have.sent !== undefined && stop.mayLeave) job.leave(have.sent);
+    if (isLeft && have.taskId !== "" && !stop.isStopped) job.cancelSubTask(relay.checkpoint);
+    if (isLeft && have.taskId === "" && have.sent !== undefined && stop.mayLeave) job.cancelSubTask(have.sent);
   }
 }
 

@@ -6,8 +6,8 @@ import type {
   RelayedEvent,
 } from "../agent/delegation.js";
 import type { Logger } from "../core/log.js";
-import type { Answers } from "./answers.js";
 import type { SubTaskClient } from "./client.js";
+import type { PendingAnswers } from "./pending-answers.js";
 import type { RelayPlace } from "./relayed.js";
 
 /** Another agent, for the calls of one turn. */
@@ -41,11 +41,11 @@ export interface DelegationJob {
   /** Fires when the turn ends with a question: its other delegations continue in the answering turn. */
   readonly pause: AbortController;
   /** This turn's answers in flight. */
-  readonly answers: Answers;
+  readonly answers: PendingAnswers;
   /** Fires when the turn ends: delegations that it does not await are abandoned. */
   readonly end: AbortSignal;
   /** Cancels an unneeded sub-task. */
-  readonly leave: (checkpoint: RelayCheckpoint) => void;
+  readonly cancelSubTask: (checkpoint: RelayCheckpoint) => void;
   /** Returns the context in which the agent worked last for this conversation, if it is known. */
   readonly contextBefore: () => Promise<string | undefined>;
   /** Notes the context in which the agent works; empty if it is not known. */

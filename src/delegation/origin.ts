@@ -54,10 +54,10 @@ async function isSameCall(job: DelegationJob, checkpoint: RelayCheckpoint): Prom
 /**
  * Rejects a delegation whose name or number belongs to another agent's sub-task, which only that agent can continue.
  */
-export function checkAgent({ agent, name, leave }: DelegationJob, { last, sent }: Relayed): void {
+export function checkAgent({ agent, name, cancelSubTask }: DelegationJob, { last, sent }: Relayed): void {
   const checkpoint = last?.checkpoint ?? sent;
   if (checkpoint === undefined || checkpoint.agent === agent) return;
-  leave(checkpoint);
+  cancelSubTask(checkpoint);
   const other = JSON.stringify(checkpoint.agent);
   throw new TypeError(
     `The delegation "${name}" of this task was sent to ${other} before, but now names ${JSON.stringify(agent)}. ` +

@@ -62,11 +62,11 @@ function streaming(methodOf: MethodOf, calls: CallsInTurn): ClientMethod {
 }
 
 async function counted<T>(calls: CallsInTurn, call: (client: SubTaskClient) => Promise<T>): Promise<T> {
-  const leave = calls.enter();
+  const release = calls.enter();
   try {
     return await call(await calls.remote.client());
   } finally {
-    leave();
+    release();
   }
 }
 
@@ -89,7 +89,7 @@ async function* counting<T>(
   self: () => AsyncGenerator<T, void, undefined>,
 ): AsyncGenerator<T, void, undefined> {
   if (calls.end.aborted) throw new A2AError("CANCELLED", "The turn is over.");
-  const leave = calls.enter();
+  const release = calls.enter();
   calls.open.add(self());
   try {
     const client = await calls.remote.client();
@@ -101,7 +101,7 @@ async function* counting<T>(
     if (!calls.end.aborted) throw error;
   } finally {
     calls.open.delete(self());
-    leave();
+    release();
   }
 }
 

@@ -1,4 +1,4 @@
-import { type CallingTurn, isSend, type LeavingTask, type RelayCheckpoint } from "../agent/delegation.js";
+import { type CallingTurn, isSend, type ParentTask, type RelayCheckpoint } from "../agent/delegation.js";
 import { ownRefusal } from "../client/credentials/own-refusal.js";
 import { within } from "../core/async.js";
 import { A2AError } from "../core/error.js";
@@ -51,7 +51,7 @@ export interface RemotesOptions {
 }
 
 /** Time for pending cancels of sub-tasks at shutdown, in milliseconds. */
-const LEAVE_MS = 1_000;
+const MAX_CANCEL_MS = 1_000;
 
 /** The other agents of a server: one client each, created at the first call and closed with the server. */
 export class Remotes {
@@ -61,7 +61,7 @@ export class Remotes {
   readonly #clients = new Map<string, Promise<SubTaskClient>>();
   /** Clients of removed and replaced agents that calls in progress use. */
   readonly #retired = new Map<string, Promise<SubTaskClient>[]>();
-  readonly #leaving = new Set<Promise<unknown>>();
+  readonly #canceling = new Set<Promise<unknown>>();
   #running = 0;
   /** Number of open calls per agent. */
   readonly #uses = new Map<string, number>();
@@ -128,7 +128,7 @@ export class Remotes {
   }
 
   /** Counts a delegation or a call of an agent; the returned function ends it. @throws A2AError TOO_MANY_REQUESTS */
-  enter(name: string): () => void {
+  acquire(name: string): () => void {
     const { maxCalls } = remoteBounds;
     if (this.#running >= maxCalls) {
       throw new A2AError("TOO_MANY_REQUESTS", "Too many calls of other agents are under way.", {
@@ -146,7 +146,7 @@ export class Remotes {
   }
 
   /** Cancels another agent's unneeded task in the background: one attempt, if it is reachable. */
-  async leave(checkpoint: RelayCheckpoint, task: LeavingTask): Promise<void> {
+  async cancelSubTask(checkpoint: RelayCheckpoint, task: ParentTask): Promise<void> {
     const { agent: remote } = checkpoint;
     if ((checkpoint.taskId === "" && !isSend(checkpoint)) || this.#isClosed) return;
     const cancel = async (): Promise<void> => {
@@ -155,19 +155,19 @@ export class Remotes {
       const id = checkpoint.taskId || (await taskBegunBy(client, checkpoint, { timeoutMs }))?.id;
       if (id !== undefined) await client.cancelTask({ id }, { timeoutMs });
     };
-    const leaving = cancel().catch((error: unknown) => {
+    const canceling = cancel().catch((error: unknown) => {
       const { logger, agentName } = this.#options;
       const facts = logFacts({ ...task, agent: agentName(task.tenant) });
       logger.debug({ err: error, remote, ...facts }, "another agent's task that is left was not canceled");
     });
-    this.#leaving.add(leaving);
-    await leaving;
-    this.#leaving.delete(leaving);
+    this.#canceling.add(canceling);
+    await canceling;
+    this.#canceling.delete(canceling);
   }
 
   /** Closes all connections, after a short time for pending cancels. */
   async close(): Promise<void> {
-    await within(Math.min(LEAVE_MS, this.#options.limits.cancelGraceMs), Promise.all(this.#leaving));
+    await within(Math.min(MAX_CANCEL_MS, this.#options.limits.cancelGraceMs), Promise.all(this.#canceling));
     this.#isClosed = true;
     const clients = [...this.#clients.values(), ...[...this.#retired.values()].flat()];
     this.#clients.clear();

@@ -17,7 +17,7 @@ import { StoreAnswers } from "./log/hooks.js";
 import { LeaseKeeper } from "./log/lease-keeper.js";
 import { PushConfigs } from "./push-configs.js";
 import { type EnginePushes, Pushes } from "./pushes.js";
-import { countedTenant } from "./quota-scope.js";
+import { quotaScopeFor } from "./quota-scope.js";
 import type { TaskHandle, TaskView } from "./read/task-handle.js";
 import type { TaskPage } from "./read/task-reader.js";
 import { Tasks } from "./read/tasks.js";
@@ -105,7 +105,7 @@ export class Engine {
     // An injected clock is not checked for jumps.
     const watch = options.now === undefined ? new ClockWatch(logger) : undefined;
     const holder = newId();
-    const counted = countedTenant(options.openTenants === true);
+    const quotaScope = quotaScopeFor(options.openTenants === true);
     const signals = joinSignals(options, holder, logger);
     this.signals = signals;
     const committed = signals && ((taskId: string): void => signals.changed(taskId));
@@ -126,12 +126,12 @@ export class Engine {
       resumeSoon: () => this.#maintenance.resumeSoon(),
     });
     const isSteady = (): boolean => watch?.isSteady ?? true;
-    this.pushConfigs = new PushConfigs({ store, tasks, counted, now, notify: pushed });
+    this.pushConfigs = new PushConfigs({ store, tasks, quotaScope, now, notify: pushed });
     this.pushes = new Pushes({ store, holder, leaseMs, leases, logs, isSteady });
     const shared = { store, logs, leases, logger, now, tracing, signals };
     const { logsEnds = false, outgoing } = options;
     const executions = new Executions({
-      ...{ ...shared, running, holder, limits, counted, logsEnds, tasks, metrics, outgoing },
+      ...{ ...shared, running, holder, limits, quotaScope, logsEnds, tasks, metrics, outgoing },
       claimSoon: () => this.#maintenance.claimSoon(),
     });
     this.control = new TaskControl({ store, holder, tasks, executions, shutdown, limits, now });
@@ -139,7 +139,7 @@ export class Engine {
     this.#tasks = tasks;
     this.#leases = leases;
     this.#executions = executions;
-    const sending = { store, names, tasks, executions, leases, limits, counted, logger, now, shutdown, metrics };
+    const sending = { store, names, tasks, executions, leases, limits, quotaScope, logger, now, shutdown, metrics };
     this.#sender = new Sender(sending);
     this.#maintenance = new Maintenance({
       ...shared,

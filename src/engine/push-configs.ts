@@ -2,7 +2,7 @@ import { taskNotFound } from "../core/error.js";
 import type { NewPushConfig, PushConfigKey, TaskStore } from "../store/task-store.js";
 import type { Scope } from "../task/task-names.js";
 import { toCallerError, tooManyPushConfigs } from "./log/outage.js";
-import { countedConfig, type QuotaScope } from "./quota-scope.js";
+import { type QuotaScope, withQuotaScope } from "./quota-scope.js";
 import type { Tasks } from "./read/tasks.js";
 
 /** A stored configuration, with the ids of its row. */
@@ -14,7 +14,7 @@ interface FoundConfig {
 interface PushConfigsSource {
   readonly store: TaskStore;
   readonly tasks: Pick<Tasks, "storedId" | "lookup">;
-  readonly counted: QuotaScope;
+  readonly quotaScope: QuotaScope;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Called when a notification may be due for a task without an append. */
@@ -36,8 +36,8 @@ export class PushConfigs {
 
   /** Creates or replaces a configuration. @throws A2AError TASK_NOT_FOUND, TOO_MANY_REQUESTS, UNAVAILABLE */
   async put(scope: Scope, taskId: string, config: NewPushConfig): Promise<void> {
-    const { store, counted, now, notify } = this.#source;
-    const own = countedConfig(config, scope, counted);
+    const { store, quotaScope, now, notify } = this.#source;
+    const own = withQuotaScope(config, scope, quotaScope);
     const outcome = await this.#visible(scope, taskId, (storedId) =>
       store.putPushConfig({ taskId: storedId, ...own, now: now() }),
     );

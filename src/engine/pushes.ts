@@ -5,7 +5,7 @@ import type { TaskStore } from "../store/task-store.js";
 import { decodeEntry } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import { foldLarge } from "./log/fold-stored.js";
-import type { LeaseKeeper, SignsOfLife } from "./log/lease-keeper.js";
+import type { HeartbeatStatus, LeaseKeeper } from "./log/lease-keeper.js";
 import type { TaskLog } from "./log/task-log.js";
 import type { TaskLogCache } from "./log/task-log-cache.js";
 
@@ -30,8 +30,8 @@ export interface EnginePushes {
   /** A process without heartbeats for this time has lost its claims, in milliseconds. */
   readonly leaseMs: number;
   /** Lease status of this process as other processes see it. */
-  readonly life: SignsOfLife;
-  /** Sends a heartbeat now and updates `life`. */
+  readonly heartbeatStatus: HeartbeatStatus;
+  /** Sends a heartbeat now and updates `heartbeatStatus`. */
   heartbeat(): Promise<void>;
   /** True if ages by the engine's clock are currently reliable. */
   isSteady(): boolean;
@@ -88,8 +88,8 @@ export class Pushes implements EnginePushes {
     this.leaseMs = source.leaseMs;
   }
 
-  get life(): SignsOfLife {
-    return this.#source.leases.life;
+  get heartbeatStatus(): HeartbeatStatus {
+    return this.#source.leases.heartbeatStatus;
   }
 
   heartbeat(): Promise<void> {

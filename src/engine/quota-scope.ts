@@ -13,11 +13,11 @@ export type QuotaScope = (tenant: string, owner: string) => string | undefined;
  *
  * The result depends only on the server's options and the stored task, so the counts survive a restart.
  */
-export function countedTenant(openTenants: boolean): QuotaScope {
+export function quotaScopeFor(openTenants: boolean): QuotaScope {
   return openTenants ? (tenant, owner) => (owner === "" ? tenant : undefined) : (tenant) => tenant;
 }
 
 /** Returns a push configuration of a task with the scope that its owner's limit is counted in. */
-export function countedConfig(config: NewPushConfig, scope: TaskScope, counted: QuotaScope): NewPushConfig {
-  return counted(scope.tenant, scope.owner) === undefined ? { ...config, ofAllTenants: true } : config;
+export function withQuotaScope(config: NewPushConfig, scope: TaskScope, quotaScope: QuotaScope): NewPushConfig {
+  return quotaScope(scope.tenant, scope.owner) === undefined ? { ...config, ofAllTenants: true } : config;
 }

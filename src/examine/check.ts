@@ -11,7 +11,7 @@ import type { Binding } from "../client/discovery/interfaces.js";
 import { clientError } from "../client/errors/errors.js";
 import type { A2AError, Reason } from "../core/error.js";
 import { newId } from "../core/ids.js";
-import type { Change, Exchange, Wire } from "./wire.js";
+import type { Change, Wire, WireExchange } from "./wire.js";
 
 /** State that the checks of one interface share. */
 export interface Probe {
@@ -88,7 +88,7 @@ export async function callError(call: Promise<unknown>): Promise<A2AError | unde
 }
 
 /** Returns the exchange of a call for an unknown task, changed on its way. */
-export function unknownTask({ client, wire, signal }: Probe, change?: Change): Promise<Exchange> {
+export function unknownTask({ client, wire, signal }: Probe, change?: Change): Promise<WireExchange> {
   return wire.exchange(() => client.getTask({ id: unknownId() }, { signal }), change);
 }
 

@@ -8,13 +8,13 @@ import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 import { isJsonObject } from "../wire/json-struct.js";
 import { parsedJson } from "../wire/parsed-json.js";
 import { excerpt, type Finding, type Rule } from "./check.js";
-import { type Exchange, withHeader } from "./wire.js";
+import { type WireExchange, withHeader } from "./wire.js";
 
 /** State that the checks of a card share. */
 export interface CardProbe {
   readonly found: FoundCard;
   /** The card's request and answer; undefined for a file. */
-  readonly exchange: Exchange | undefined;
+  readonly exchange: WireExchange | undefined;
   readonly http: HttpClient;
   readonly signal: AbortSignal;
 }
@@ -30,7 +30,7 @@ const MAX_BYTES = 1024 * 1024;
 const notServed: Finding = { skipped: "the card is a file" };
 
 const served =
-  (judge: (exchange: Exchange, probe: CardProbe) => Finding | Promise<Finding>): CardCheck["run"] =>
+  (judge: (exchange: WireExchange, probe: CardProbe) => Finding | Promise<Finding>): CardCheck["run"] =>
   (probe) =>
     probe.exchange === undefined ? notServed : judge(probe.exchange, probe);
 
@@ -167,7 +167,7 @@ export const cardChecks: readonly CardCheck[] = [
 ];
 
 /** Requests the card as before. @param tag of the answer that is known */
-function askAgain({ ask }: Exchange, { http, signal }: CardProbe, tag: string | undefined): Promise<HttpAnswer> {
+function askAgain({ ask }: WireExchange, { http, signal }: CardProbe, tag: string | undefined): Promise<HttpAnswer> {
   const again = tag === undefined ? ask : withHeader(ask, "if-none-match", tag);
   return http({ ...again, signal });
 }

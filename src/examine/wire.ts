@@ -7,7 +7,7 @@ import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
 const MAX_BODY = 4 * 1024 * 1024;
 
 /** One request and its answer, as they are on the wire. */
-export interface Exchange {
+export interface WireExchange {
   readonly ask: HttpAsk;
   readonly status: number;
   /** The media type without its parameters, in lower case. */
@@ -26,9 +26,9 @@ export type Change = (ask: HttpAsk) => HttpAsk;
 export class Wire {
   readonly #extensions: string;
   #change: Change | undefined;
-  #last: Exchange | undefined;
+  #last: WireExchange | undefined;
 
-  get last(): Exchange | undefined {
+  get last(): WireExchange | undefined {
     return this.#last;
   }
 
@@ -59,7 +59,7 @@ export class Wire {
    *
    * @throws the call's error if no answer came
    */
-  async exchange(call: () => Promise<unknown>, change?: Change): Promise<Exchange> {
+  async exchange(call: () => Promise<unknown>, change?: Change): Promise<WireExchange> {
     this.#change = change;
     this.#last = undefined;
     try {
@@ -74,7 +74,7 @@ export class Wire {
   }
 }
 
-class Recorded implements Exchange {
+class Recorded implements WireExchange {
   readonly ask: HttpAsk;
   readonly #answer: HttpAnswer;
   readonly #decoder = new TextDecoder();

@@ -6,7 +6,7 @@ import { runInOwnTurn, yieldToEventLoop } from "../core/event-loop.js";
 import { type Limits, MESSAGE_LEVELS, UNCHECKED_JSON_LEVELS } from "../core/limits.js";
 import { TooDeep } from "../wire/binary-input.js";
 import { excessOfJson } from "../wire/count-values.js";
-import type { Arrivals, BufferBudget, PendingUpload } from "./arrivals.js";
+import type { BufferBudget, InboundBudget, PendingUpload } from "./inbound-budget.js";
 import type { BodySize, HttpRequest } from "./request.js";
 
 /** A body: a JSON value, empty, or not JSON in UTF-8 (RFC 8259, section 8.1). */
@@ -21,7 +21,7 @@ export const requestValues = { max: 50_000 } as const;
 /** The limits of a body. */
 interface Bounds {
   readonly limits: Limits;
-  readonly arrivals: Arrivals;
+  readonly inboundBudget: InboundBudget;
 }
 
 /**
@@ -31,8 +31,8 @@ interface Bounds {
  * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes`, as early as possible; TOO_MANY_REQUESTS if
  * too many bytes are arriving; CANCELLED if the client disconnects before the end; and as `jsonBodyOf`.
  */
-export function readJson(request: HttpRequest, { limits, arrivals }: Bounds): Promise<JsonBody> {
-  return request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals).then((bytes) => {
+export function readJson(request: HttpRequest, { limits, inboundBudget }: Bounds): Promise<JsonBody> {
+  return request.readBody({ max: limits.maxRequestBytes, framing: 0 }, inboundBudget).then((bytes) => {
     const body = jsonBodyOf(bytes);
     return bytes.length < LONG_BYTES ? body : yieldToEventLoop().then(() => body);
   });
@@ -62,7 +62,7 @@ export class BodyCollector implements PendingUpload {
   readonly #request: HttpRequest;
   readonly #max: number;
   readonly #framing: number;
-  readonly #arrivals: Arrivals;
+  readonly #inboundBudget: InboundBudget;
   #resolve: (bytes: Buffer) => void = ignore;
   #reject: (error: A2AError) => void = ignore;
   #first: Uint8Array | undefined;
@@ -77,12 +77,12 @@ export class BodyCollector implements PendingUpload {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @param timeoutMs for receiving the body, in milliseconds, if the runtime does not limit it */
-  constructor(request: HttpRequest, { max, framing }: BodySize, arrivals: Arrivals, timeoutMs?: number) {
+  constructor(request: HttpRequest, { max, framing }: BodySize, inboundBudget: InboundBudget, timeoutMs?: number) {
     this.#timeoutMs = timeoutMs;
     this.#request = request;
     this.#max = max;
     this.#framing = framing;
-    this.#arrivals = arrivals;
+    this.#inboundBudget = inboundBudget;
   }
 
   /** Returns the whole body. Called once, before the first chunk. */
@@ -97,7 +97,7 @@ export class BodyCollector implements PendingUpload {
   begin(): void {
     if (Number(this.#request.header("content-length")) > this.#max + this.#framing)
       this.#refuse(bodyTooLarge(this.#max));
-    else this.#arrivals.begin(this);
+    else this.#inboundBudget.begin(this);
   }
 
   get hasArrived(): boolean {
@@ -145,7 +145,7 @@ export class BodyCollector implements PendingUpload {
 
   #count(bytes: number): boolean {
     try {
-      this.#budget ??= this.#arrivals.open(this.#request.peer.address);
+      this.#budget ??= this.#inboundBudget.open(this.#request.peer.address);
       this.#budget.take(bytes);
       return true;
     } catch (error) {

@@ -1,7 +1,7 @@
 import { Call, type CallStart, type Peer } from "../core/call.js";
 import type { Cancellation } from "../core/cancellation.js";
 import { VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
-import type { Arrivals } from "./arrivals.js";
+import type { InboundBudget } from "./inbound-budget.js";
 
 /** Target of a request, parsed once for all HTTP bindings. */
 export interface RequestTarget {
@@ -52,7 +52,7 @@ export interface HttpRequest extends Cancellation {
    * @throws A2AError with reason REQUEST_TOO_LARGE beyond the size, as early as possible; TOO_MANY_REQUESTS if too many
    * bytes are arriving; CANCELLED if the client disconnects before the end.
    */
-  readBody(size: BodySize, arrivals: Arrivals): Promise<Buffer>;
+  readBody(size: BodySize, inboundBudget: InboundBudget): Promise<Buffer>;
   /**
    * Yields the chunks of the body as they arrive, for bidirectional streams. If the reader stops early, the rest is
    * discarded.

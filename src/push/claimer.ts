@@ -17,7 +17,7 @@ const BUSY_WAIT_MS = 100;
 /** Delay before retrying after an error of the store, in milliseconds. */
 export const TROUBLE_MS = 1_000;
 
-interface ClaimerOptions extends Pick<DeliveryParts, "store" | "pushes" | "life" | "noteTrouble"> {
+interface ClaimerOptions extends Pick<DeliveryParts, "store" | "pushes" | "leaseGuard" | "noteTrouble"> {
   readonly clock: DueClock;
   readonly hosts: Pick<Hosts<unknown>, "capacities" | "get">;
   /** Interval of polling, in milliseconds, for deliveries without a notification. */
@@ -107,7 +107,7 @@ export class Claimer {
 
   /** @returns the time of the next due delivery, if known */
   async #claimDue(): Promise<number | undefined> {
-    const { store, pushes, clock, life, places } = this.#options;
+    const { store, pushes, clock, leaseGuard: life, places } = this.#options;
     for (let isDone = false; !this.#isOver; ) {
       const limit = places();
       this.#isCrowded = limit <= 0;
@@ -135,7 +135,7 @@ export class Claimer {
 
   /** @returns true if that filled all free slots */
   async #claim(limit: number): Promise<boolean> {
-    const { store, pushes, clock, hosts, life, take } = this.#options;
+    const { store, pushes, clock, hosts, leaseGuard: life, take } = this.#options;
     const { holder, leaseMs } = pushes;
     const { epoch } = life;
     const capacity = hosts.capacities();

@@ -2,17 +2,17 @@ import { pause } from "../core/async.js";
 import { share } from "../core/cancellation.js";
 import type { DeliveryOutcome, DeliveryProgress, TaskStore } from "../store/task-store.js";
 
-type Settlement = DeliveryProgress & { readonly outcome: DeliveryOutcome };
+type Completion = DeliveryProgress & { readonly outcome: DeliveryOutcome };
 
-/** CompletionQueue within this time of others are gathered into one commit of the store, in milliseconds. */
+/** Completions within this time of others are gathered into one commit of the store, in milliseconds. */
 const GATHER_MS = 5;
 
 /** Delay between attempts while the store fails, in milliseconds. */
 const AGAIN_MS = 1_000;
 
 /**
- * Settles claims, and retries while the store fails: an unsettled claim would block its configuration as long as this
- * process runs. A settlement may be repeated, since a store that did not answer may have applied it: the second one
+ * Completes claims, and retries while the store fails: a claim without an outcome would block its configuration as long as this
+ * process runs. A completion may be repeated, since a store that did not answer may have applied it: the second one
  * returns `lost` and changes nothing.
  */
 export class CompletionQueue {
@@ -35,7 +35,7 @@ export class CompletionQueue {
     this.#noteTrouble = options.noteTrouble;
   }
 
-  /** Number of claims whose settlement is not stored yet. */
+  /** Number of claims whose completion is not stored yet. */
   get pending(): number {
     return this.#pending;
   }
@@ -46,13 +46,13 @@ export class CompletionQueue {
   }
 
   /** @returns `more` if the claim continues with further entries; otherwise it is over */
-  async settle(settlement: Settlement): Promise<"more" | "over"> {
+  async complete(completion: Completion): Promise<"more" | "over"> {
     this.#pending++;
     try {
-      for (let next = settlement; !this.#over.signal.aborted; ) {
+      for (let next = completion; !this.#over.signal.aborted; ) {
         try {
           await this.#gathered();
-          const answer = await this.#store.settleDelivery(next);
+          const answer = await this.#store.completeDelivery(next);
           return answer === "more" ? "more" : "over";
         } catch (error) {
           this.#noteTrouble(error);
@@ -68,7 +68,7 @@ export class CompletionQueue {
     }
   }
 
-  /** Resolves at once for a single settlement, and together with others for those that follow closely. */
+  /** Resolves at once for a single completion, and together with others for those that follow closely. */
   #gathered(): Promise<void> | undefined {
     const now = performance.now();
     if (this.#gathering === undefined && now - this.#sentAt >= GATHER_MS) {

@@ -53,7 +53,7 @@ export interface DeliveryParts
   readonly smallBytes: number;
   /** The last tasks sent to configurations of other versions. */
   readonly folds: PastFolds;
-  readonly life: LeaseGuard;
+  readonly leaseGuard: LeaseGuard;
   /** The last attempts that are not stored. */
   readonly attempts: AttemptRing;
   readonly audit: Audit;
@@ -83,7 +83,7 @@ interface DeliveryTask {
 const unsure: Ending = { kind: "later", ms: 1_000 };
 
 /** A notification whose answer has come. */
-interface Asked {
+interface SentRequest {
   /** Start, by `performance.now()`. */
   readonly begin: number;
   readonly generation: number;
@@ -274,7 +274,7 @@ export class Delivery {
   }
 
   async #sendBody(entry: LogEntry, body: string, dialect?: PushDialect): Promise<Ending | undefined> {
-    const { poster, limits, life, shutdown } = this.#parts;
+    const { poster, limits, leaseGuard: life, shutdown } = this.#parts;
     // Awaits only real promises: each await takes as long as writing a header.
     const made = this.#headers.of(entry, body, dialect);
     const headers = made instanceof Promise ? await made : made;
@@ -305,14 +305,14 @@ export class Delivery {
   }
 
   /** Called once connected. */
-  readonly #isAllowed = (): boolean => this.#parts.life.isSure && !this.#lost;
+  readonly #isAllowed = (): boolean => this.#parts.leaseGuard.isSure && !this.#lost;
 
   readonly #noteError = (error: Error): void => {
     this.#error = error;
   };
 
-  #answered(outcome: PostOutcome, { begin, generation, signal }: Asked): Promise<Ending> | Ending | undefined {
-    const { count, life, shutdown, attempts } = this.#parts;
+  #answered(outcome: PostOutcome, { begin, generation, signal }: SentRequest): Promise<Ending> | Ending | undefined {
+    const { count, leaseGuard: life, shutdown, attempts } = this.#parts;
     const now = performance.now();
     const made = attemptOf({ key: this.key, config: this.#config, outcome, generation, begin, now, byOperator: false });
     if (outcome.kind === "accepted") {
@@ -346,7 +346,7 @@ export class Delivery {
    * heartbeat and checks its claim.
    */
   async #isSure(): Promise<boolean> {
-    const { pushes, life } = this.#parts;
+    const { pushes, leaseGuard: life } = this.#parts;
     while (!this.#lost && !this.#isSureNow) {
       try {
         if (!life.isSure) await pushes.heartbeat();
@@ -362,7 +362,7 @@ export class Delivery {
   }
 
   get #isSureNow(): boolean {
-    const { life } = this.#parts;
+    const { leaseGuard: life } = this.#parts;
     if (this.#lost || !life.isSure || this.#epoch !== life.epoch) return false;
     return performance.now() - this.#confirmedAt <= CONFIRM_MS;
   }

@@ -56,7 +56,7 @@ export class Dispatcher {
   readonly #probes: ProbeBudget;
   readonly #shutdown = new AbortController();
   readonly #completions: CompletionQueue;
-  readonly #life: LeaseGuard;
+  readonly #leaseGuard: LeaseGuard;
   readonly #claimer: Claimer;
   readonly #parts: DeliveryParts;
   readonly #attempts: AttemptRing;
@@ -76,7 +76,7 @@ export class Dispatcher {
     this.#clock = new DueClock(options.now ?? Date.now, () => this.#repair.noteSetback());
     this.#hosts = new Hosts(limits);
     this.#probes = new ProbeBudget(limits.maxDeliveries);
-    this.#life = new LeaseGuard(pushes, store.shared);
+    this.#leaseGuard = new LeaseGuard(pushes, store.shared);
     const now = (): number => this.#clock.now();
     this.#repair = new ClockSkewRepair({ store, limits, logger: options.logger, now, wake: () => this.wake() });
     const noteTrouble = this.#noteTrouble;
@@ -87,7 +87,7 @@ export class Dispatcher {
       noteTrouble,
       clock: this.#clock,
       hosts: this.#hosts,
-      life: this.#life,
+      leaseGuard: this.#leaseGuard,
       pollMs: options.pollMs ?? (store.shared ? SHARED_POLL_MS : POLL_MS),
       places: () => limits.maxDeliveries - this.#claimed.size,
       take: (claimed, epoch) => this.#take(claimed, epoch),
@@ -107,7 +107,7 @@ export class Dispatcher {
       noteTrouble,
       audit,
       ...{ logger: options.logger, tracing: options.tracing, agentName: options.agentName ?? (() => undefined) },
-      life: this.#life,
+      leaseGuard: this.#leaseGuard,
       wanted: createEventFilter(options.events),
       wantedWithTask: createTaskFilter(options.events),
       // A quarter for small notifications; proven and unproven hosts share the rest.
@@ -201,7 +201,7 @@ export class Dispatcher {
     this.#claimer.end();
     this.#repair.end();
     clearInterval(this.#crowdTimer);
-    this.#life.end();
+    this.#leaseGuard.end();
   }
 
   /** Starts a delivery, queues it for its host, or postpones it. */
@@ -257,7 +257,7 @@ export class Dispatcher {
           : failedOutcome(claimed, { failure: messageIn(error) }, this.#judgement());
       const { taskId, configId, claim, position } = claimed;
       const cause = new DeliveryCause(this.#parts, claimed, this.#parts.wanted);
-      void this.#settle({ key: { taskId, configId }, claim, position, cause }, outcome);
+      void this.#complete({ key: { taskId, configId }, claim, position, cause }, outcome);
       return undefined;
     }
   }
@@ -274,7 +274,7 @@ export class Dispatcher {
     this.#working--;
     delivery.isOver = true;
     delivery.endProbe();
-    host.leave();
+    host.release();
     this.#next(host);
     if (delivery.isLost) return this.#forget(delivery);
     const outcome = outcomeOf(delivery, ending, this.#judgement());
@@ -283,26 +283,26 @@ export class Dispatcher {
   }
 
   async #end(delivery: Delivery, outcome: DeliveryOutcome): Promise<void> {
-    const settlement = await this.#settle(delivery, outcome);
+    const completion = await this.#complete(delivery, outcome);
     // Another claim may have come before this answer.
-    if (settlement === "more" && this.#claimed.get(delivery.name) === delivery) {
+    if (completion === "more" && this.#claimed.get(delivery.name) === delivery) {
       delivery.isOver = false;
       this.#admit(delivery);
     } else this.#forget(delivery);
   }
 
-  async #settle(
+  async #complete(
     { key, claim, position, cause }: Omit<DeliveryProgress, "holder"> & { readonly cause: DeliveryCause },
     outcome: DeliveryOutcome,
   ): Promise<"more" | "over"> {
     const { holder } = this.#options.pushes;
-    const settling = this.#completions.settle({ key, holder, claim, position, outcome });
+    const completing = this.#completions.complete({ key, holder, claim, position, outcome });
     if (outcome.kind === "dead") await this.#noteGivenUp(key, outcome.failure, cause);
-    const settlement = await settling;
+    const completion = await completing;
     // Polls found nothing before the outcome was stored, and may have scheduled the next one much later.
     if (outcome.kind !== "dead" && outcome.kind !== "done") this.#claimer.claimAt(outcome.at);
     this.#noteEnd();
-    return settlement;
+    return completion;
   }
 
   #forget(delivery: Delivery): void {

@@ -119,7 +119,7 @@ export class Host<T> {
   }
 
   /**
-   * Tells if a further delivery may start. One that starts counts until `leave`.
+   * Tells if a further delivery may start. One that starts counts until `release`.
    * @param capacity free slots for unproven hosts
    * @param isFirst true for the first of the queue
    */
@@ -134,7 +134,7 @@ export class Host<T> {
   }
 
   /**
-   * Takes a free slot until `leave`, also while the host rests: an operator's event then is its probe.
+   * Takes a free slot until `release`, also while the host rests: an operator's event then is its probe.
    * @param canTry true if a slot for unproven hosts is free
    */
   enter(now: number, canTry: boolean): boolean {
@@ -153,7 +153,7 @@ export class Host<T> {
   }
 
   /** Records the end of a delivery. */
-  leave(): void {
+  release(): void {
     this.#working--;
   }
 

@@ -15,26 +15,26 @@ const LAST_MOMENT = 1 / 20;
  * one lease period. A process whose heartbeats do not arrive, or that was suspended, stops sending before that.
  */
 export class LeaseGuard {
-  readonly #pushes: Pick<EnginePushes, "life" | "leaseMs">;
+  readonly #pushes: Pick<EnginePushes, "heartbeatStatus" | "leaseMs">;
   readonly #isShared: boolean;
   #over = new AbortController();
   #timer: NodeJS.Timeout | undefined;
 
   /** @param isShared true if other processes may have the store: otherwise its claims are never taken over */
-  constructor(pushes: Pick<EnginePushes, "life" | "leaseMs">, isShared: boolean) {
+  constructor(pushes: Pick<EnginePushes, "heartbeatStatus" | "leaseMs">, isShared: boolean) {
     this.#pushes = pushes;
     this.#isShared = isShared;
   }
 
   /** Number of times that others evicted this process: earlier claims have to be checked. */
   get epoch(): number {
-    return this.#isShared ? this.#pushes.life.epoch : 0;
+    return this.#isShared ? this.#pushes.heartbeatStatus.epoch : 0;
   }
 
   /** True if a request may start. */
   get isSure(): boolean {
     if (!this.#isShared) return true;
-    const { life, leaseMs } = this.#pushes;
+    const { heartbeatStatus: life, leaseMs } = this.#pushes;
     return performance.now() < life.until - leaseMs * LAST_PART;
   }
 
@@ -54,7 +54,7 @@ export class LeaseGuard {
   }
 
   get #leftMs(): number {
-    const { life, leaseMs } = this.#pushes;
+    const { heartbeatStatus: life, leaseMs } = this.#pushes;
     return life.until - leaseMs * LAST_MOMENT - performance.now();
   }
 

@@ -99,7 +99,7 @@ export class OperatorSends<T> {
       return await this.#post(found, notification, { target, host, trace });
     } finally {
       endProbe();
-      host.leave();
+      host.release();
       this.#own.left(host);
     }
   }

@@ -16,10 +16,10 @@ import { createRestBinding } from "../binding/rest/binding.js";
 import { toA2AError } from "../core/error.js";
 import { defined } from "../core/members.js";
 import type { Engine } from "../engine/engine.js";
-import { Arrivals } from "../http/arrivals.js";
 import type { Dispatch } from "../http/dispatch.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
 import { createHostCheck } from "../http/hosts.js";
+import { InboundBudget } from "../http/inbound-budget.js";
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
 import { callOf, type HttpRequest } from "../http/request.js";
 import type { PushControl } from "../push/dead-letters.js";
@@ -129,7 +129,7 @@ export function adminBindingOptions(
   };
   const invoke = createAdminInvoke(parts, { access, afterStart, logsCalls: settings.accessLog });
   const limits = adminLimitsOf(all);
-  return { versions: adminVersions(), invoke, limits, arrivals: new Arrivals({ limits }), logger };
+  return { versions: adminVersions(), invoke, limits, inboundBudget: new InboundBudget({ limits }), logger };
 }
 
 /** Compressions for calls of operators. */

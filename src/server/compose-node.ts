@@ -10,8 +10,8 @@ import type { GrpcServices } from "../binding/grpc/methods.js";
 import type { GrpcServerOptions } from "../binding/grpc/server.js";
 import { switchedOff } from "../binding/switched-off.js";
 import { lazyImport } from "../core/lazy.js";
-import type { Arrivals } from "../http/arrivals.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
+import type { InboundBudget } from "../http/inbound-budget.js";
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
 import type { RefusedByNode } from "../http/node/parse-errors.js";
 import { peerOf } from "../http/node/peer.js";
@@ -43,7 +43,7 @@ export interface NodeComponents extends SharedComponents {
   readonly grpcServices: GrpcServices;
   /** Returns the error for a path of the gRPC port whose service belongs to a disabled version. */
   readonly unserved: NonNullable<GrpcServerOptions["unserved"]>;
-  readonly arrivals: Arrivals;
+  readonly inboundBudget: InboundBudget;
   readonly refused: RejectionLog | undefined;
   readonly counted: BindingOptions["counted"];
   readonly invoke: Invoke;
@@ -90,7 +90,7 @@ export function composeNode(
     grpc: () => grpcBindingOf(grpcServices, settings.tls !== undefined),
     grpcServices,
     unserved: (path, from) => switchedOff({ binding: "grpc", path, from }, binding),
-    arrivals: binding.arrivals,
+    inboundBudget: binding.inboundBudget,
     refused: binding.refused,
     counted: binding.counted,
     invoke: binding.invoke,

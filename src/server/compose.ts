@@ -8,8 +8,8 @@ import { defined } from "../core/members.js";
 import { RemoteCalls } from "../delegation/calls.js";
 import type { RemoteAgentRegistry } from "../delegation/options.js";
 import { createEngine, type Engine } from "../engine/engine.js";
-import { Arrivals } from "../http/arrivals.js";
 import type { RequestOrigin } from "../http/forwarded.js";
+import { InboundBudget } from "../http/inbound-budget.js";
 import type { PushControl } from "../push/dead-letters.js";
 import type { PushOperations } from "../push/operations.js";
 import { createInvoke } from "../service/a2a-service.js";
@@ -52,7 +52,7 @@ export interface SharedComponents {
 
 /** Creates every part that works without Node.js, and connects them: the composition root. */
 export function compose(settings: Settings, parts: RuntimeParts): Components {
-  const { agents, audit, limits, logger, metrics, signals, store, versions } = settings;
+  const { agents, audit, limits, logger, metrics, signals, store, streamErrorsAsEvents, versions } = settings;
   const { connect, push: modules } = parts;
   const agentName = (tenant: string): string | undefined => agents.resolve(tenant)?.agent.card.name;
   const tracing = new Tracing({ telemetry: settings.telemetry, load: parts.openTelemetry, logger, metrics });
@@ -86,10 +86,10 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
   const logging = settings.accessLog ? [accessLog(logger)] : [];
   const refused = settings.accessLog ? rejectionLog(logger, (from) => proxies.addressOf(from)) : undefined;
   const invoke = chain([proxies.intercept, ...logging, lifecycle.afterStart], serve);
-  const arrivals = new Arrivals({ limits, isProxy: settings.trust });
+  const inboundBudget = new InboundBudget({ limits, isProxy: settings.trust });
   const mismatched: BindingOptions["mismatched"] = (from, mismatch) =>
     mismatches.note({ ...mismatch, address: proxies.addressOf(from), cause: requestFacts(from) });
-  const forAll = { versions, invoke, limits, arrivals, logger, streamErrorsAsEvents: settings.streamErrorsAsEvents };
+  const forAll = { versions, invoke, limits, inboundBudget, logger, streamErrorsAsEvents };
   if (metrics !== undefined) watchParts(metrics, { engine, store, push: push?.control, lifecycle });
   const counted: BindingOptions["counted"] = metrics && ((code) => metrics.requestRefused("grpc", code));
   const binding: BindingOptions = { ...forAll, refused, counted, mismatched };

@@ -220,7 +220,7 @@ async function openGrpc(
 ): Promise<OpenGrpc | undefined> {
   const { host, grpcPort = 0, tls, limits, logger, sockets, reusePort } = settings;
   if (settings.grpcPort === undefined && sockets.grpc === undefined) return undefined;
-  const { grpcServices: services, arrivals, refused, counted, unserved } = components;
+  const { grpcServices: services, inboundBudget, refused, counted, unserved } = components;
   const source = settings.worker?.source("grpc");
   const admit = (socket: Socket): boolean => connections.admit(socket);
   const listening = { host, port: grpcPort, fd: sockets.grpc, reusePort, source, tls, admit };
@@ -233,7 +233,7 @@ async function openGrpc(
     services,
     infrastructure,
     limits,
-    arrivals,
+    inboundBudget,
     logger,
     refused,
     limited,

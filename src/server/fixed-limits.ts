@@ -5,8 +5,8 @@ import { remoteBounds } from "../delegation/remotes.js";
 import { artifactSize } from "../engine/log/plan.js";
 import { queuedMessages } from "../engine/run/execution-slots.js";
 import { waitingTurns } from "../engine/send/acceptance.js";
-import { arriving } from "../http/arrivals.js";
 import { requestValues } from "../http/body.js";
+import { arriving } from "../http/inbound-budget.js";
 import { taskSubscriptions } from "../service/caller-shares.js";
 import { openRequests } from "../service/interceptors/request-memory.js";
 

@@ -16,15 +16,15 @@ const KEPT_PERIODS = 10;
  */
 export class SharedRate {
   readonly #rate: RateLimiter;
-  readonly #told: ToldEvents | undefined;
+  readonly #broadcaster: UsageBroadcaster | undefined;
 
   /** @param topic unique among those of the process */
   constructor(rate: Rate, signals: SignalMember | undefined, topic: string) {
     const limiter = new RateLimiter(rate);
     this.#rate = limiter;
     if (signals === undefined || !canHash()) return;
-    this.#told = new ToldEvents(signals, topic, rate.burst);
-    this.#told.onHeard((name, events) => limiter.chargeElsewhere(name, events));
+    this.#broadcaster = new UsageBroadcaster(signals, topic, rate.burst);
+    this.#broadcaster.onHeard((name, events) => limiter.chargeElsewhere(name, events));
   }
 
   get isEmpty(): boolean {
@@ -38,23 +38,23 @@ export class SharedRate {
   charge(key: string): void {
     const name = this.#nameOf(key);
     this.#rate.charge(name);
-    this.#told?.add(name);
+    this.#broadcaster?.add(name);
   }
 
   take(key: string): number {
     const name = this.#nameOf(key);
     const waitMs = this.#rate.take(name);
-    if (waitMs === 0) this.#told?.add(name);
+    if (waitMs === 0) this.#broadcaster?.add(name);
     return waitMs;
   }
 
   #nameOf(key: string): string {
-    return this.#told === undefined ? key : this.#told.names.of(key);
+    return this.#broadcaster === undefined ? key : this.#broadcaster.names.of(key);
   }
 }
 
 /** Collects events by name and broadcasts them. */
-class ToldEvents {
+class UsageBroadcaster {
   readonly names: UsageNames;
   readonly #signals: SignalMember;
   readonly #topic: Topic<UsageList>;

@@ -64,7 +64,7 @@ export interface PushStore {
    * Ends a claim with `outcome`, and records the position as `savePushPosition` does. `more`: the outcome was `done`
    * but the log has later entries; the position is recorded and the claim stays. `lost`: nothing was changed.
    */
-  settleDelivery(
+  completeDelivery(
     request: DeliveryProgress & { readonly outcome: DeliveryOutcome },
   ): Promise<"more" | "settled" | "lost">;
 

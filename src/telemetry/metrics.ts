@@ -188,12 +188,12 @@ export class Metrics {
   }
 
   /** Counts a refusal by a limit. */
-  refused(limit: string | undefined): void {
+  rejectedByLimit(limit: string | undefined): void {
     if (limit !== undefined) this.limitRefusals.add(this.limitRefusals.sets.at(limit));
   }
 
   /** Number of refusals by a limit. */
-  refusals(limit: string): number {
+  rejectionsByLimit(limit: string): number {
     return refusingLimits.includes(limit) ? this.limitRefusals.get(this.limitRefusals.sets.at(limit)) : 0;
   }
 

@@ -1,12 +1,12 @@
 // Messages between the primary process and its workers, over the channel that Node.js opens for a child process.
 
-import type { Place } from "../http/node/listening.js";
+import type { ListenAddress } from "../http/node/listening.js";
 
 /** The ports that workers serve. */
 export type PortName = "http" | "grpc" | "admin";
 
 /** A place to listen at, as a worker asks for it. */
-export type PortPlace = Omit<Place, "source">;
+export type PortPlace = Omit<ListenAddress, "source">;
 
 /** An error of the system, without its class. */
 export interface PortError {

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { Bound, ConnectionSource, Place } from "../http/node/listening.js";
+import type { Bound, ConnectionSource, ListenAddress } from "../http/node/listening.js";
 import { sharedLimits } from "./limits.js";
 import type { FromWorker, PortAnswer, PortName, ToWorker, WorkerRole } from "./messages.js";
 import { SignalSender } from "./signal-sender.js";
@@ -139,7 +139,7 @@ export class Worker {
     this.#answerers.set(question, answerer);
   }
 
-  async #open(port: PortName, { host, port: number, fd, socket, reusePort }: Place): Promise<Bound> {
+  async #open(port: PortName, { host, port: number, fd, socket, reusePort }: ListenAddress): Promise<Bound> {
     const place = { host, port: number, fd, socket, reusePort };
     const answer = await new Promise<PortAnswer>((resolve) => {
       this.#opening.set(port, resolve);

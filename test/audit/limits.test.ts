@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { arriving } from "../../src/http/arrivals.js";
+import { arriving } from "../../src/http/inbound-budget.js";
 import { type AuditRecord, createServer, type Server, type ServerOptions } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";

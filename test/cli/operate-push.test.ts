@@ -100,7 +100,7 @@ describe("parley push of a file", () => {
     for (const { taskId, configId, position, claim: number } of await store.claimDeliveries(claim)) {
       const progress = { key: { taskId, configId }, holder: "me", claim: number, position };
       const outcome = { kind: "dead", at: Date.UTC(2026, 0, 2), failure: "the receiver\nanswered 500" } as const;
-      await store.settleDelivery({ ...progress, outcome });
+      await store.completeDelivery({ ...progress, outcome });
     }
     await store.close();
 
@@ -150,7 +150,7 @@ describe("parley push of a file", () => {
     const at = Date.now() + 3_600_000;
     const outcome = { kind: "retry", at, failure: "refused", failingSince: 1 } as const;
     const key = { taskId: "a", configId: "x" };
-    await store.settleDelivery({ key, holder: "me", claim: number, position, outcome });
+    await store.completeDelivery({ key, holder: "me", claim: number, position, outcome });
     await store.close();
     expect((await push(["redrive", "--store", file, "--all", "--yes"])).stdout).toBe("0\n");
     expect((await push(["redrive", "--store", file, "--task", "a", "--config", "x"])).stdout).toBe("1\n");

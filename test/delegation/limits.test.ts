@@ -110,7 +110,7 @@ describe("remoteBounds.maxAgents", () => {
     all.push("http://d.example");
     await expect.poll(() => closed).toEqual(["http://a.example"]);
     // One that is in use stays, and the next oldest goes.
-    const leave = remotes.enter("http://b.example");
+    const leave = remotes.acquire("http://b.example");
     await remotes.for(turn, "http://d.example").client();
     await expect.poll(() => closed).toEqual(["http://a.example", "http://c.example"]);
     leave();

@@ -2,7 +2,7 @@ import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import * as net from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { arriving } from "../../src/http/arrivals.js";
+import { arriving } from "../../src/http/inbound-budget.js";
 import { setConstants } from "../support/constants.js";
 import { held } from "../support/held.js";
 import { connect as connectJudge, grpc, grpcWeb, type Judge, jsonRpc, rest } from "./answers.js";

@@ -298,7 +298,7 @@ describe("a store", () => {
     expect(receiver.hits).toHaveLength(logs.length * 11 + logs.length);
   });
 
-  it.each(["settleDelivery", "claimDeliveries", "savePushPosition"] as const)(
+  it.each(["completeDelivery", "claimDeliveries", "savePushPosition"] as const)(
     "that hangs in %s holds nothing back when it goes on",
     async (name) => {
       const { store: hanging, hang, go } = hangingStore(store, [name]);
@@ -319,7 +319,7 @@ describe("a store", () => {
 
   it("that stores a failure later than its next try is due holds that try back no longer", async () => {
     receiver.answer = refuse(500);
-    const { store: hanging, hang, go } = hangingStore(store, ["settleDelivery"]);
+    const { store: hanging, hang, go } = hangingStore(store, ["completeDelivery"]);
     hang();
     const one = await rig({}, hanging).start();
     await Log.create(store, [receiver.url("/a")]);
@@ -332,7 +332,7 @@ describe("a store", () => {
     await expect.poll(() => receiver.hits.length, patience).toBe(2);
   });
 
-  it.each(["settleDelivery", "claimDeliveries", "savePushPosition", "nextDelivery"] as const)(
+  it.each(["completeDelivery", "claimDeliveries", "savePushPosition", "nextDelivery"] as const)(
     "whose %s fails, also when it was done all the same, keeps no configuration from being delivered",
     async (name) => {
       let failures = 0;

@@ -145,7 +145,7 @@ export class Rig {
     return {
       holder,
       leaseMs,
-      life,
+      heartbeatStatus: life,
       isSteady,
       onAppend: (listener) => void this.#listeners.push(() => listener("")),
       notify: () => this.news(),

@@ -146,10 +146,10 @@ describe("a delivery that is postponed because its host fails", () => {
   it("is stored with times in whole milliseconds, which is all that PostgreSQL accepts", async () => {
     const host = await receive(refuse(503));
     const store = memoryStore();
-    const settle = store.settleDelivery.bind(store);
+    const settle = store.completeDelivery.bind(store);
     const outcomes: DeliveryOutcome[] = [];
     const watched = Object.assign(store, {
-      settleDelivery(request: Parameters<typeof settle>[0]) {
+      completeDelivery(request: Parameters<typeof settle>[0]) {
         outcomes.push(request.outcome);
         return settle(request);
       },

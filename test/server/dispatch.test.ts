@@ -6,9 +6,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { HttpBinding } from "../../src/binding/binding.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
-import { Arrivals } from "../../src/http/arrivals.js";
 import { createCors } from "../../src/http/cors.js";
 import { createHostCheck } from "../../src/http/hosts.js";
+import { InboundBudget } from "../../src/http/inbound-budget.js";
 import { createNodeHandler, type NodeHandler } from "../../src/http/node/handler.js";
 import type { BodyWriter } from "../../src/http/response.js";
 import { createDispatch, type DispatchOptions, type Fallback } from "../../src/server/dispatch.js";
@@ -19,13 +19,13 @@ afterEach(() => {
   for (const server of opened.splice(0)) server.close().closeAllConnections();
 });
 
-const arrivals = new Arrivals({ limits: defaultLimits });
+const inboundBudget = new InboundBudget({ limits: defaultLimits });
 
 /** Answers with its name and what it was given. */
 function binding(name: string, matches: (verb: string, path: string) => boolean): HttpBinding & Fallback {
   const handle: HttpBinding["handle"] = async (request) => {
     const { path, query } = request.target;
-    const body = (await request.readBody({ max: 1_000, framing: 0 }, arrivals)).toString();
+    const body = (await request.readBody({ max: 1_000, framing: 0 }, inboundBudget)).toString();
     const length = request.header("content-length") ?? null;
     const told = JSON.stringify({ name, path, query, body, length });
     return { status: 200, type: "application/json", body: told };

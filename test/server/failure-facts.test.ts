@@ -8,7 +8,7 @@ import { createGrpcBinding } from "../../src/binding/grpc/embedded/binding.js";
 import { GrpcExchange } from "../../src/binding/grpc/exchange.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { type ReadTask, TaskReader } from "../../src/engine/read/task-reader.js";
-import { Arrivals } from "../../src/http/arrivals.js";
+import { InboundBudget } from "../../src/http/inbound-budget.js";
 import { NodeWriter } from "../../src/http/node/writer.js";
 import { type AuditRecord, completed, createServer, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -145,7 +145,7 @@ const refuse = ({ store }: World): void => {
 const cases: Record<string, Case> = {
   "a call of gRPC that does not begin": {
     line: "a call of gRPC could not be begun",
-    fault: once(Arrivals.prototype, "begin"),
+    fault: once(InboundBudget.prototype, "begin"),
     call: over("grpc", get),
     facts: () => ofRequest,
   },
@@ -175,7 +175,7 @@ const cases: Record<string, Case> = {
   },
   "a request that does not become a call": {
     line: "A call failed.",
-    fault: once(Arrivals.prototype, "begin"),
+    fault: once(InboundBudget.prototype, "begin"),
     call: async ({ server }) => {
       const all = { "content-type": "application/json", ...headers };
       await fetch(server.url, { method: "POST", headers: all, body: "{}" });

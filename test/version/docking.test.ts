@@ -279,14 +279,14 @@ describe("another version of the protocol, registered beside 1.0", () => {
 
 describe("another version's service on the gRPC port", () => {
   it("is served by the same binding, and known to the health service", async () => {
-    const { grpcServices: services, arrivals } = serve();
+    const { grpcServices: services, inboundBudget } = serve();
     expect(services.map(({ service }) => service.typeName)).toEqual([v1.grpc.typeName, "toy.v0.Toy"]);
     const server = createGrpcServer({
       host: "127.0.0.1",
       port: 0,
       services,
       limits: defaultLimits,
-      arrivals,
+      inboundBudget,
       logger: silentLogger,
     });
     const client = new Client(`127.0.0.1:${(await server.listen()).port}`, credentials.createInsecure());

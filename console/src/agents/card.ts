@@ -4,7 +4,7 @@ import { clientLimits } from "../../../src/client/limits.js";
 import type { HttpClient } from "../../../src/client/platform.js";
 import { fetchClient } from "../../../src/client/web/http.js";
 import { type CardViolation, cardViolations } from "../../../src/examine/card-validate.js";
-import { type Exchange, Wire } from "../../../src/examine/wire.js";
+import { Wire, type WireExchange } from "../../../src/examine/wire.js";
 import { absolute } from "../api/agents.js";
 import { inBackground } from "../api/background.js";
 import { relayFetchOf } from "../api/relay.js";
@@ -13,7 +13,7 @@ import { relayFetchOf } from "../api/relay.js";
 export interface ReceivedCard {
   readonly found: FoundCard;
   /** The request that brought it, and its answer. */
-  readonly exchange: Exchange | undefined;
+  readonly exchange: WireExchange | undefined;
   /** Time until the card was there, in milliseconds. */
   readonly ms: number;
 }
@@ -69,7 +69,7 @@ async function receivedCard(agent: string, signal: AbortSignal): Promise<Receive
 }
 
 /** Adds the answer to the error of a card that cannot be used. */
-function withText(error: unknown, exchange: Exchange | undefined): unknown {
+function withText(error: unknown, exchange: WireExchange | undefined): unknown {
   if (!(error instanceof Error) || exchange?.status !== 200 || exchange.body === "") return error;
   try {
     return new UnusableCard(error.message, exchange.body, cardViolations(JSON.parse(exchange.body)), error);

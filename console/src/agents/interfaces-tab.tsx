@@ -127,7 +127,7 @@ function InterfaceRow({ of: { declared, candidate, reason }, result }: RowProps)
       <td>{(candidate?.version ?? declared.protocolVersion).slice(0, 20)}</td>
       <td className={ui.mono}>{withoutSecrets(candidate?.url ?? declared.url).slice(0, 300)}</td>
       <td>
-        <Answer isCalled={candidate !== undefined} isFetching={isFetching} fault={fault} />
+        <PingBadge isCalled={candidate !== undefined} isFetching={isFetching} fault={fault} />
         {reason !== undefined && <p className={`${ui.soft} ${ui.small}`}>{reason}</p>}
         {fault !== undefined && !isFetching && <p className={`${css.fault} ${ui.small}`}>{fault.slice(0, 400)}</p>}
       </td>
@@ -137,13 +137,13 @@ function InterfaceRow({ of: { declared, candidate, reason }, result }: RowProps)
   );
 }
 
-interface AnswerProps {
+interface PingBadgeProps {
   readonly isCalled: boolean;
   readonly isFetching: boolean;
   readonly fault: string | undefined;
 }
 
-function Answer({ isCalled, isFetching, fault }: AnswerProps): ReactNode {
+function PingBadge({ isCalled, isFetching, fault }: PingBadgeProps): ReactNode {
   const { interfaces: texts } = agentWords;
   if (!isCalled) return <Badge>{texts.notCalled}</Badge>;
   if (isFetching) return <Badge tone="busy">{texts.asking}</Badge>;

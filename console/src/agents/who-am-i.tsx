@@ -13,12 +13,12 @@ import { useAgent } from "./client.js";
 import { logins, tokensOf } from "./logins.js";
 
 /** Verdict on a login, by the answer to a harmless call. */
-type Answer = { readonly is: "accepted" | "open" } | { readonly is: "refused"; readonly why: string };
+type LoginVerdict = { readonly is: "accepted" | "open" } | { readonly is: "refused"; readonly why: string };
 
 /** Asks an agent whether it takes the login, and shows what the token says of its owner. */
 export function WhoAmI({ agent, card }: { readonly agent: string; readonly card: AgentCard }): ReactNode {
   const { data: client, error } = useAgent(agent);
-  const ask = useMutation({ mutationFn: async () => client && (await answerOf(client)) });
+  const ask = useMutation({ mutationFn: async () => client && (await verdictOf(client)) });
   const { login: texts } = agentWords;
   const answer = ask.data;
   const failure = ask.error ?? error;
@@ -50,7 +50,7 @@ export function WhoAmI({ agent, card }: { readonly agent: string; readonly card:
   );
 }
 
-async function answerOf(client: A2AClient): Promise<Answer> {
+async function verdictOf(client: A2AClient): Promise<LoginVerdict> {
   try {
     await client.getTask({ id: unknownId() });
     return { is: "accepted" };

@@ -6,7 +6,7 @@ import { ErrorNote } from "../ui/error.js";
 import { Button, css, Empty, Note, PageHead, Skeleton } from "../ui/parts.js";
 import { Rows } from "../ui/rows.js";
 import { useDrop } from "../ui/use-drop.js";
-import { ActionDialog, type Asked } from "./tasks/action-dialog.js";
+import { ActionDialog, type RequestedAction } from "./tasks/action-dialog.js";
 import type { ChangeKind } from "./tasks/changes.js";
 import { isOnlyForServer, type TaskSearch } from "./tasks/filter.js";
 import { FilterBar } from "./tasks/filter-bar.js";
@@ -63,7 +63,7 @@ function List({ list, search, mayWrite }: ListProps): ReactNode {
   const { rows, live } = list;
   const navigate = useNavigate();
   const { chosen, toggle, clear } = useChosen();
-  const [asked, setAsked] = useState<Asked>();
+  const [asked, setAsked] = useState<RequestedAction>();
   const [menu, setMenu] = useState<MenuTarget>();
   const columns = useMemo(
     () =>

@@ -7,7 +7,7 @@ import { logOut, type Session, sessionQuery } from "../api/session.js";
 import { words } from "../texts/words.js";
 import { Button, css as ui } from "../ui/parts.js";
 import { LoginPage } from "./login.js";
-import { operatePlaces, type Place, talkPlaces } from "./places.js";
+import { type NavigationItem, operateItems, talkItems } from "./navigation.js";
 import css from "./shell.module.css";
 import { Shortcuts } from "./shortcuts.js";
 import { ThemeButton } from "./theme.js";
@@ -75,8 +75,8 @@ function Navigation({ session }: { readonly session: Session }): ReactNode {
         <MessageSquare size={20} aria-hidden="true" />
         {words.product}
       </Link>
-      <Group title={words.talk} places={talkPlaces} />
-      {session.admin && <Group title={words.operate} places={operatePlaces} />}
+      <Group title={words.talk} places={talkItems} />
+      {session.admin && <Group title={words.operate} places={operateItems} />}
       <div className={css.foot}>
         <span className={`${ui.soft} ${ui.small}`}>
           {session.operator.name} · {session.operator.role}
@@ -93,7 +93,7 @@ function Navigation({ session }: { readonly session: Session }): ReactNode {
   );
 }
 
-function Group({ title, places }: { readonly title: string; readonly places: readonly Place[] }): ReactNode {
+function Group({ title, places }: { readonly title: string; readonly places: readonly NavigationItem[] }): ReactNode {
   return (
     <div className={css.group}>
       <h2>{title}</h2>

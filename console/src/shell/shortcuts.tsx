@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { tinykeys } from "tinykeys";
 import { words } from "../texts/words.js";
 import { Modal } from "../ui/dialog.js";
-import { operatePlaces, type Place, talkPlaces } from "./places.js";
+import { type NavigationItem, operateItems, talkItems } from "./navigation.js";
 import css from "./shell.module.css";
 
 const isTyping = ({ target }: KeyboardEvent): boolean =>
@@ -13,14 +13,14 @@ const isTyping = ({ target }: KeyboardEvent): boolean =>
 export function Shortcuts({ withAdmin }: { readonly withAdmin: boolean }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const navigate = useNavigate();
-  const places = withAdmin ? [...talkPlaces, ...operatePlaces] : talkPlaces;
+  const places = withAdmin ? [...talkItems, ...operateItems] : talkItems;
   useEffect(() => {
     const unlessTyping = (act: () => void) => (event: KeyboardEvent) => {
       if (isTyping(event)) return;
       event.preventDefault();
       act();
     };
-    const go = ({ to, key }: Place) => [`g ${key}`, unlessTyping(() => void navigate({ to }))] as const;
+    const go = ({ to, key }: NavigationItem) => [`g ${key}`, unlessTyping(() => void navigate({ to }))] as const;
     return tinykeys(window, {
       "Shift+?": unlessTyping(() => setOpen(true)),
       "/": unlessTyping(() => document.querySelector<HTMLElement>("[data-search]")?.focus()),

@@ -148,7 +148,7 @@ export class TalkStore extends ViewStore<TalkView> {
   };
 
   /** Stops receiving the events of a task, which goes on. */
-  readonly leave = (taskId: string): void => {
+  readonly stopWaiting = (taskId: string): void => {
     for (const turn of this.#turns) {
       if (turn.taskId === taskId && turn.phase === "running") this.#change(turn.id, { phase: "left" });
       if (turn.taskId === taskId) this.#running.get(turn.id)?.abort();

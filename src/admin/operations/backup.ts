@@ -14,8 +14,8 @@ const plainName = /^[A-Za-z0-9][\w.-]{0,127}$/;
 export function backupOperation({ store, backupFolder }: AdminParts): Pick<AdminMethods, "createBackup"> {
   return {
     async createBackup({ name }) {
-      if (store.backup === undefined) throw refused("The store of this server cannot be backed up.");
-      if (backupFolder === undefined) throw refused("This server has no folder for backups (--admin-backups).");
+      if (store.backup === undefined) throw unsupported("The store of this server cannot be backed up.");
+      if (backupFolder === undefined) throw unsupported("This server has no folder for backups (--admin-backups).");
       if (!plainName.test(name) || name.endsWith(".partial")) {
         const description = "must be a file name of at most 128 letters, digits, dots, hyphens and underscores";
         throw invalid([{ field: "name", description }]);
@@ -32,7 +32,7 @@ export function backupOperation({ store, backupFolder }: AdminParts): Pick<Admin
   };
 }
 
-function refused(message: string): A2AError {
+function unsupported(message: string): A2AError {
   return new A2AError("UNSUPPORTED_OPERATION", message);
 }
 

@@ -45,7 +45,7 @@ export async function* followTasks(
   const ignore = engine.control.onChange((taskId) => changes.add(taskId));
   const stay = client.onCancel(() => changes.wake());
   try {
-    await poll.join(changes);
+    await poll.subscribe(changes);
     while (!client.canceled) {
       await changes.next();
       if (client.canceled) return;
@@ -60,7 +60,7 @@ export async function* followTasks(
       }
     }
   } finally {
-    poll.leave(changes);
+    poll.unsubscribe(changes);
     ignore();
     stay();
   }
@@ -140,14 +140,14 @@ export class ChangePoll {
   }
 
   /** Resolves when changes from then on reach the stream. */
-  async join(stream: Changes): Promise<void> {
+  async subscribe(stream: Changes): Promise<void> {
     if (!this.#store.shared) return;
     this.#joining.push(stream);
     await this.#poll();
     if (!this.#isRepeated) void this.#repeat();
   }
 
-  leave(stream: Changes): void {
+  unsubscribe(stream: Changes): void {
     this.#streams.delete(stream);
   }
 
@@ -172,34 +172,35 @@ export class ChangePoll {
       .catch(() => {})
       .then(() => {
         this.#waiting = undefined;
-        this.#running = this.#look();
+        this.#running = this.#readChanges();
         return this.#running;
       });
     return this.#waiting;
   }
 
-  async #look(): Promise<void> {
+  async #readChanges(): Promise<void> {
     const joining = this.#joining;
     this.#joining = [];
     const before = this.#seen;
     const found = new Map<string, number>();
     for await (const { taskId, position } of this.#candidates()) found.set(taskId, position);
     this.#seen = found;
-    if (before !== undefined) await this.#tellNews(before, found);
+    if (before !== undefined) await this.#notifyChanged(before, found);
     for (const stream of joining) this.#streams.add(stream);
   }
 
-  async #tellNews(before: ReadonlyMap<string, number>, found: ReadonlyMap<string, number>): Promise<void> {
-    for (const [taskId, position] of found) if (before.get(taskId) !== position) this.#tell(taskId);
+  async #notifyChanged(before: ReadonlyMap<string, number>, found: ReadonlyMap<string, number>): Promise<void> {
+    for (const [taskId, position] of found) if (before.get(taskId) !== position) this.#notify(taskId);
     // Neither leased nor recent any more: its last change is not known.
-    for (const [taskId] of before) if (!found.has(taskId) && (await this.#isNews(taskId, before))) this.#tell(taskId);
+    for (const [taskId] of before)
+      if (!found.has(taskId) && (await this.#hasChanged(taskId, before))) this.#notify(taskId);
   }
 
-  #tell(taskId: string): void {
+  #notify(taskId: string): void {
     for (const stream of this.#streams) stream.add(taskId);
   }
 
-  async #isNews(taskId: string, before: ReadonlyMap<string, number>): Promise<boolean> {
+  async #hasChanged(taskId: string, before: ReadonlyMap<string, number>): Promise<boolean> {
     return (await this.#store.head({ taskId }))?.position !== before.get(taskId);
   }
 

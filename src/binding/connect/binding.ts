@@ -238,7 +238,7 @@ function register(
 ): void {
   const before = router.handlers.length;
   const {
-    arrivals,
+    inboundBudget,
     limits: { maxRequestBytes: max },
   } = options;
   const [ofBinary, ofJson] = [binaryRegistration(method, options.limits), jsonRegistration(method, options.limits)];
@@ -253,8 +253,8 @@ function register(
     const values = asked.contextValues ?? createContextValues();
     const request = { ...asked, contextValues: values };
     const answered = isJson(request)
-      ? json(checkedRequest(request, { max, arrivals, check: ofJson.check }))
-      : binary(checkedRequest(request, { max, arrivals, check: ofBinary.check }));
+      ? json(checkedRequest(request, { max, inboundBudget, check: ofJson.check }))
+      : binary(checkedRequest(request, { max, inboundBudget, check: ofBinary.check }));
     return answered.then((response) => withLarge(request, values, response));
   };
   // A handler is a function with properties. The two handlers differ only in their codec.

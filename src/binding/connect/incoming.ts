@@ -4,8 +4,8 @@ import type { Compression, UniversalServerRequest } from "@connectrpc/connect/pr
 import { invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { defined } from "../../core/members.js";
-import type { Arrivals, BufferBudget } from "../../http/arrivals.js";
 import { bodyTooLarge, jsonBodyOf, notTheMessage, requestValues, tooManyValues } from "../../http/body.js";
+import type { BufferBudget, InboundBudget } from "../../http/inbound-budget.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { binaryReader } from "../../wire/binary-reader.js";
 import { exceedsBinary } from "../../wire/count-values.js";
@@ -98,7 +98,7 @@ interface Rules {
   /** Maximum size of a message, in bytes. */
   readonly max: number;
   /** Counts a request while it arrives. */
-  readonly arrivals: Arrivals;
+  readonly inboundBudget: InboundBudget;
 }
 
 /** Memory of a chunk in addition to its bytes, in bytes. */
@@ -106,7 +106,7 @@ const PIECE_BYTES = 128;
 
 async function* checkedBody(
   body: AsyncIterable<Uint8Array>,
-  { check, max, arrivals }: Rules,
+  { check, max, inboundBudget }: Rules,
   enveloped: boolean,
 ): Body {
   const most = enveloped ? max + PREFIX_BYTES : max;
@@ -121,7 +121,7 @@ async function* checkedBody(
       if (size > most) throw bodyTooLarge(max);
       chunks.push(chunk);
       if (chunks.length === 1) continue;
-      account ??= arrivals.open("");
+      account ??= inboundBudget.open("");
       account.take(chunk.byteLength + PIECE_BYTES);
     }
     bytes = chunks.length === 1 ? defined(chunks[0]) : Buffer.concat(chunks);

@@ -76,7 +76,7 @@ export class OrdinaryUnary {
 
   /** Answers an ordinary request; never rejects. */
   async answer(request: HttpRequest): Promise<HttpResponse> {
-    const { invoke, limits, arrivals, version } = this.#options;
+    const { invoke, limits, inboundBudget, version } = this.#options;
     const call = headerCallOf(request, "connect", version);
     const codec = isJson(request) ? this.#json : this.#binary;
     let { type } = codec;
@@ -86,7 +86,7 @@ export class OrdinaryUnary {
     let rejections: readonly Rejection[] | undefined;
     let hasCalled = false;
     try {
-      const bytes = await request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals);
+      const bytes = await request.readBody({ max: limits.maxRequestBytes, framing: 0 }, inboundBudget);
       const make = codec.parse(bytes);
       if (bytes.length >= LONG_BYTES) await yieldToEventLoop();
       const message = make();

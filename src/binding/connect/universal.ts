@@ -6,7 +6,7 @@ import { defer } from "../../core/event-loop.js";
 import { lazy } from "../../core/lazy.js";
 import { requestFacts } from "../../core/log.js";
 import { parseUrl } from "../../core/net.js";
-import type { Arrivals } from "../../http/arrivals.js";
+import type { InboundBudget } from "../../http/inbound-budget.js";
 import type { HttpRequest } from "../../http/request.js";
 import {
   type BodySource,
@@ -119,7 +119,7 @@ function timeoutFault(request: HttpRequest): DeadlineFault {
 function universalRequestOf(
   handler: UniversalHandler,
   request: HttpRequest,
-  { limits, arrivals, values }: BindingOptions & { readonly values: ContextValues },
+  { limits, inboundBudget, values }: BindingOptions & { readonly values: ContextValues },
 ): UniversalServerRequest | undefined {
   const { peer } = request;
   const base = `${peer.encrypted ? "https" : "http"}://${request.header(":authority")}`;
@@ -134,16 +134,20 @@ function universalRequestOf(
     body:
       handler.method.methodKind === "bidi_streaming"
         ? request.chunks()
-        : limitedBody(request, limits.maxRequestBytes, arrivals),
+        : limitedBody(request, limits.maxRequestBytes, inboundBudget),
     signal: request.signal,
     contextValues: values,
   };
 }
 
 /** Yields the body as one chunk, read on demand, with the limits of every other binding. */
-async function* limitedBody(request: HttpRequest, max: number, arrivals: Arrivals): AsyncGenerator<Uint8Array> {
+async function* limitedBody(
+  request: HttpRequest,
+  max: number,
+  inboundBudget: InboundBudget,
+): AsyncGenerator<Uint8Array> {
   try {
-    yield await request.readBody({ max, framing: PREFIX_BYTES }, arrivals);
+    yield await request.readBody({ max, framing: PREFIX_BYTES }, inboundBudget);
   } catch (error) {
     throw forConnect(error);
   }

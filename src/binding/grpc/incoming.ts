@@ -2,8 +2,8 @@ import type { ServerHttp2Stream } from "node:http2";
 import type { Peer } from "../../core/call.js";
 import { A2AError, type Reason, StatusCode, type StatusName, statusNameOf, toA2AError } from "../../core/error.js";
 import { runInOwnTurn } from "../../core/event-loop.js";
-import type { Arrivals, BufferBudget, PendingUpload } from "../../http/arrivals.js";
 import { LONG_BYTES } from "../../http/body.js";
+import type { BufferBudget, InboundBudget, PendingUpload } from "../../http/inbound-budget.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import type { Envelope, Envelopes } from "../../wire/envelopes.js";
 import { bytesOf } from "./compression.js";
@@ -14,7 +14,7 @@ import { StatusError } from "./internal-service.js";
 
 /** The quota and timeout of arriving requests. */
 export interface GrpcRequestRules {
-  readonly arrivals: Arrivals;
+  readonly inboundBudget: InboundBudget;
   /** The incomplete requests. */
   readonly late: LateRequests;
   /** Notified of requests that a limit rejects. Undefined without an audit log. */
@@ -49,7 +49,7 @@ export function readRequest(exchange: GrpcExchange, request: Request, rules: Grp
   const stream: OwnStream = exchange.stream;
   stream[requestKey] = single;
   stream.on("end", onEnd);
-  rules.arrivals.begin(single);
+  rules.inboundBudget.begin(single);
 }
 
 class SingleRequest implements PendingUpload {
@@ -87,7 +87,7 @@ class SingleRequest implements PendingUpload {
     if (piece === null) return this.#watch();
     this.take(piece);
     // Node reports the end of the stream right after the bytes before it, if the end has arrived.
-    this.#rules.arrivals.begin(this);
+    this.#rules.inboundBudget.begin(this);
   }
 
   /** Counts and times a request that is still incomplete. */
@@ -107,7 +107,7 @@ class SingleRequest implements PendingUpload {
 
   /** @throws A2AError with reason TOO_MANY_REQUESTS */
   #open(): void {
-    this.#budget = this.#rules.arrivals.open(this.#exchange.peer.address);
+    this.#budget = this.#rules.inboundBudget.open(this.#exchange.peer.address);
     this.#budget.take(this.#size);
   }
 

@@ -1,9 +1,16 @@
 import { createServer, type Server, type Socket } from "node:net";
 import * as tls from "node:tls";
-import { type Bound, closedWith, isShared, listenAt, type Place, stopAccepting } from "../../http/node/listening.js";
+import {
+  type Bound,
+  closedWith,
+  isShared,
+  type ListenAddress,
+  listenAt,
+  stopAccepting,
+} from "../../http/node/listening.js";
 import { secureOptions, type TlsFiles } from "../../http/node/tls.js";
 
-export interface PortOptions extends Place {
+export interface PortOptions extends ListenAddress {
   /** Certificate chain and key, PEM. Without them the server speaks cleartext HTTP/2. */
   readonly tls?: TlsFiles | undefined;
   /** Admits a new connection, or closes it and returns false. Default: admits all. */

@@ -5,7 +5,7 @@ import { type A2AError, type Reason, StatusCode, type StatusName, statusNameOf }
 import { REQUEST_ID_HEADER, requestIdOf } from "../../core/ids.js";
 import type { Limits } from "../../core/limits.js";
 import { type Logger, requestFacts } from "../../core/log.js";
-import type { Arrivals } from "../../http/arrivals.js";
+import type { InboundBudget } from "../../http/inbound-budget.js";
 import { createHttp2Sessions } from "../../http/node/http2-sessions.js";
 import { type Bound, isShared } from "../../http/node/listening.js";
 import { peerOf } from "../../http/node/peer.js";
@@ -31,7 +31,7 @@ export interface GrpcServerOptions extends PortOptions {
   readonly services: GrpcServices;
   readonly limits: Limits;
   /** Counts requests until they have arrived. */
-  readonly arrivals: Arrivals;
+  readonly inboundBudget: InboundBudget;
   readonly logger: Logger;
   /** Logs streams rejected before they became calls. Undefined without an access log. */
   readonly refused?: RejectionLog | undefined;
@@ -141,11 +141,11 @@ class Calls {
   readonly #unserved: GrpcServerOptions["unserved"];
 
   constructor(
-    { services, limits, arrivals, logger, refused, limited, counted, unserved }: GrpcServerOptions,
+    { services, limits, inboundBudget, logger, refused, limited, counted, unserved }: GrpcServerOptions,
     infrastructure: InternalServices,
   ) {
     this.#methods = new Map([...internalMethods(infrastructure, { logger }), ...methodsByPath(services)]);
-    this.#rules = { arrivals, late: new LateRequests(limits.requestTimeoutMs), limited, counted };
+    this.#rules = { inboundBudget, late: new LateRequests(limits.requestTimeoutMs), limited, counted };
     this.#logger = logger;
     this.#refused = refused;
     this.#unserved = unserved;

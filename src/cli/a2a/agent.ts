@@ -25,7 +25,7 @@ import { isLoopback, parseUrl, withoutSecrets } from "../../core/net.js";
 import { given } from "../../core/options.js";
 import { PROTOCOL_VERSION } from "../../version/v1.js";
 import { withoutName } from "./agents/names.js";
-import { firstContact, mayReplace, replacementsOf, type Ways } from "./contact.js";
+import { firstContact, type InterfaceChoice, mayReplace, replacementsOf } from "./contact.js";
 import { cardAuthorization, chooseFor, serviceParameters } from "./credentials.js";
 import { debugInterceptor, debugPlatform } from "./debug.js";
 import { Failure, usage } from "./errors.js";
@@ -141,7 +141,7 @@ async function open(
   context: Scope,
   found: FoundCard,
   platform: Platform,
-  { chosen, others = [] }: Ways,
+  { chosen, others = [] }: InterfaceChoice,
 ): Promise<Agent> {
   const { settings, out } = context;
   const { binding, url, version } = chosen;

@@ -45,7 +45,7 @@ export function firstContact(context: Scope, count: number): Interceptor {
 }
 
 /** The interface of a run, and those that may replace it while it cannot be reached. */
-export interface Ways {
+export interface InterfaceChoice {
   readonly chosen: Candidate;
   readonly others?: readonly Candidate[];
 }

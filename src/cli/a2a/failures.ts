@@ -1,4 +1,4 @@
-import { scopesAskedFor } from "../../client/credentials/shown.js";
+import { scopesAskedFor } from "../../client/credentials/call-credentials.js";
 import { CardRequestError } from "../../client/discovery/discovery.js";
 import { clientError } from "../../client/errors/errors.js";
 import { A2AError, type Reason } from "../../core/error.js";
@@ -20,7 +20,7 @@ export function cardFailure(thrown: unknown, context: Scope): Failure {
   if (thrown instanceof Failure) return thrown;
   const error = clientError(thrown);
   const { reason, message } = error;
-  if (reason === "UNAUTHENTICATED" || reason === "PERMISSION_DENIED") return refused(error, context);
+  if (reason === "UNAUTHENTICATED" || reason === "PERMISSION_DENIED") return authFailure(error, context);
   if (error instanceof CardRequestError)
     return local("A2ACLI_ERR_CARD_NOT_FOUND", error, "check the reference (--agent-card)");
   if (reason === "INVALID_PARAMS") return local("A2ACLI_ERR_USAGE", error, "check the reference (--agent-card)");
@@ -30,7 +30,7 @@ export function cardFailure(thrown: unknown, context: Scope): Failure {
 
 function ofAgent(error: A2AError, context: Scope): Failure {
   const { reason, message } = error;
-  if (reason === "UNAUTHENTICATED" || reason === "PERMISSION_DENIED") return refused(error, context);
+  if (reason === "UNAUTHENTICATED" || reason === "PERMISSION_DENIED") return authFailure(error, context);
   if (reason === "UNAVAILABLE" || reason === "DEADLINE_EXCEEDED") {
     return local("A2ACLI_ERR_UNREACHABLE", error, "check that the agent runs, and the URL of its interface");
   }
@@ -43,7 +43,7 @@ function local(code: LocalCode, error: A2AError, hint: string): Failure {
 }
 
 /** Returns the failure of a call without credentials, or with those that the agent rejected. */
-function refused(error: A2AError, context: Scope): Failure {
+function authFailure(error: A2AError, context: Scope): Failure {
   const { bearer, apiKey, auth, svcParam } = context.settings;
   if (context.usesLogin) {
     const isOver = error.metadata.signIn === "required";

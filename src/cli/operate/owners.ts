@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import { given } from "../../core/options.js";
 import type { Io } from "../io.js";
 import type { Column } from "../table.js";
-import { methods, printAnswer, printList } from "./answers.js";
 import { age } from "./format.js";
 import { confirm } from "./io.js";
 import { addLimit, addReach, addYes } from "./options.js";
+import { methods, printAnswer, printList } from "./responses.js";
 import type { ReachFlags } from "./service.js";
 
 /** Adds `parley owners …`. */

@@ -13,11 +13,11 @@ import { CommandError, UsageError } from "../command-error.js";
 import type { Io } from "../io.js";
 import { type Look, lookOf } from "../look.js";
 import { type Cell, type Column, facts, table } from "../table.js";
-import { methods, printAnswer, printList, readPages } from "./answers.js";
 import { deliveryColumns, deliveryRow, deliveryState, deliveryStateOption } from "./delivery-rows.js";
 import { jsonLine, moment } from "./format.js";
 import { confirm, print } from "./io.js";
 import { addLimit, addReach, addYes, position } from "./options.js";
+import { methods, printAnswer, printList, readPages } from "./responses.js";
 import { type ReachFlags, withService } from "./service.js";
 
 /** Adds `parley push …`. */

@@ -4,9 +4,9 @@ import { given } from "../../core/options.js";
 import type { Io } from "../io.js";
 import { lookOf } from "../look.js";
 import { type Cell, type Column, facts } from "../table.js";
-import { methods, printAnswer, printList } from "./answers.js";
 import { age, bytes, duration, moment, taskColumns, taskRow } from "./format.js";
 import { addLimit, addReach, several } from "./options.js";
+import { methods, printAnswer, printList } from "./responses.js";
 import type { ReachFlags } from "./service.js";
 
 /** Adds `parley server …`. These commands are about a process, so a file cannot answer them. */

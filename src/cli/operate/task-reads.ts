@@ -7,11 +7,11 @@ import type { Io } from "../io.js";
 import { printable } from "../log.js";
 import { clipped, type Look, lookOf, paint } from "../look.js";
 import { facts, table } from "../table.js";
-import { methods, printAnswer, printList } from "./answers.js";
 import { deliveryColumns, deliveryRow } from "./delivery-rows.js";
 import { entryLines, messageText, partsText } from "./entry.js";
 import { bytes, jsonLine, moment, stateCell, stateName, taskColumns, taskRow } from "./format.js";
 import { OutputClosed, print, remark } from "./io.js";
+import { methods, printAnswer, printList } from "./responses.js";
 import { type ReachFlags, type Service, withService } from "./service.js";
 
 export interface ListFlags extends ReachFlags {

@@ -11,10 +11,10 @@ import { given } from "../../core/options.js";
 import { parsedJson } from "../../wire/parsed-json.js";
 import { CommandError, UsageError, usageErrorOf } from "../command-error.js";
 import type { Io } from "../io.js";
-import { methods, printAnswer } from "./answers.js";
 import { stateName } from "./format.js";
 import { confirm, print } from "./io.js";
 import { addLimit, addReach, addYes, position, taskState, time } from "./options.js";
+import { methods, printAnswer } from "./responses.js";
 import { type ReachFlags, withService } from "./service.js";
 import * as read from "./task-reads.js";
 

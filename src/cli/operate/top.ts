@@ -63,7 +63,7 @@ function jsonOf({ server, tasks }: Sample): string {
 }
 
 const enter = "\x1b[?1049h\x1b[?25l";
-const leave = "\x1b[?25h\x1b[?1049l";
+const leaveScreen = "\x1b[?25h\x1b[?1049l";
 
 /** Shows a screen until `q`, Ctrl-C or a signal. A server that is lost for a while is shown as that. */
 async function live(first: Sample, client: Service["client"], service: Service, io: Io): Promise<void> {
@@ -94,7 +94,7 @@ async function live(first: Sample, client: Service["client"], service: Service, 
   } finally {
     io.stdin.off("data", onKey).pause();
     io.stdin.setRawMode?.(false);
-    io.stdout.write(leave);
+    io.stdout.write(leaveScreen);
   }
 }
 

@@ -7,11 +7,11 @@ import { gathered, type PresentCard, requestMessages } from "../calls/failover.j
 import type { Candidate } from "../discovery/interfaces.js";
 import { clientError, sentence } from "../errors/errors.js";
 import type { HttpClient } from "../platform.js";
+import { CallCredentials } from "./call-credentials.js";
 import { type Choice, chosenCredentials, missingCredentials } from "./choose.js";
 import type { Credentials } from "./credential.js";
 import { type CredentialHosts, hasCredentials } from "./credential-hosts.js";
 import { isOwnRefusal, ownRefusal } from "./own-refusal.js";
-import { ShownCredentials } from "./shown.js";
 
 /** Dependencies of a call's credentials. */
 interface Authenticating {
@@ -48,7 +48,7 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
     let choice = skill === "" ? usual : choose(card, skill);
     if (!isOpen && (choice.schemes.length > 0 || hasCredentials(request.header, card)))
       throw ownRefusal(hosts.refusal(url));
-    let shown = new ShownCredentials(choice, context);
+    let shown = new CallCredentials(choice, context);
     // A call that has nothing to add is sent as it is, once.
     const asked = request.stream && !hasNone ? await repeatable(request) : () => request;
     const attempt = async () => next(hasNone ? request : await withCredentials(asked(), shown));
@@ -59,7 +59,7 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
       if (isRefused && isOpen && !hasNone) {
         const newer = await present(request.signal).catch(() => card);
         choice = choose(newer, skill);
-        shown = new ShownCredentials(choice, { ...context, card: newer });
+        shown = new CallCredentials(choice, { ...context, card: newer });
         isBetter = !isEmpty(choice);
       }
       if (isBetter) return attempt();
@@ -86,7 +86,7 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
 const isEmpty = ({ schemes, unmet }: Choice): boolean => schemes.length === 0 && unmet === undefined;
 
 /** Builds new headers for each attempt, so that rejected credentials are not repeated. */
-async function withCredentials(request: Request, shown: ShownCredentials): Promise<Request> {
+async function withCredentials(request: Request, shown: CallCredentials): Promise<Request> {
   const header = new Headers(request.header);
   let { url } = request;
   await shown.apply({

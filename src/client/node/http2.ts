@@ -52,7 +52,7 @@ class Http2Request extends IncomingAnswer {
 
   protected override end(failure: unknown): void {
     if (!this.isOver && isTimedOut(failure)) this.#session?.doubt(this.#heard);
-    this.#leave();
+    this.#releaseSession();
     // Node.js may keep a stream, and everything it references, until the next full garbage collection.
     if (this.#stream !== undefined) this.#stream[exchangeKey] = undefined;
     super.end(failure);
@@ -76,14 +76,14 @@ class Http2Request extends IncomingAnswer {
         const isAlive = await session.isAlive();
         if (this.isOver) return;
         if (isAlive && session.isOpen) return this.#request(session);
-        this.#leave();
+        this.#releaseSession();
       }
     } catch (error) {
       this.end(error);
     }
   }
 
-  #leave(): void {
+  #releaseSession(): void {
     const session = this.#session;
     this.#session = undefined;
     session?.release();

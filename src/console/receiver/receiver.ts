@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { A2AError, toA2AError } from "../../core/error.js";
-import type { Arrivals } from "../../http/arrivals.js";
+import type { InboundBudget } from "../../http/inbound-budget.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import { credentialHeader, ownHeaders } from "../../push-receiver/arrival.js";
@@ -8,7 +8,7 @@ import { readBody } from "../../push-receiver/event.js";
 import { type PushEvent, PushRefusal, type StreamResponse } from "../../push-receiver/index.js";
 import { defaultReceiverLimits } from "../../push-receiver/options.js";
 import { PUSH_SIGNATURE, WEBHOOK_SIGNATURE } from "../../wire/webhook.js";
-import { done, json } from "../answers.js";
+import { done, json } from "../responses.js";
 import { Kept, type KeptNotification } from "./kept.js";
 import { receiverLimits } from "./limits.js";
 import { Proofs } from "./proofs.js";
@@ -45,10 +45,10 @@ export class ConsoleReceiver {
   }
 
   /** Takes a notification and answers its sender. @throws A2AError TOO_MANY_REQUESTS, REQUEST_TOO_LARGE, CANCELLED */
-  async receive(request: HttpRequest, arrivals: Arrivals): Promise<HttpResponse> {
+  async receive(request: HttpRequest, inboundBudget: InboundBudget): Promise<HttpResponse> {
     this.#count();
     const given = ownHeaders(Object.fromEntries(request.headers));
-    const body = await this.#bodyOf(request, arrivals, given);
+    const body = await this.#bodyOf(request, inboundBudget, given);
     const verdict = await this.#verdictOn(request.headers, body);
     this.#keep(verdict, given, body);
     return verdict.refusal === undefined ? done() : json(verdict.status, { error: verdict.refusal.reason });
@@ -66,9 +66,9 @@ export class ConsoleReceiver {
     });
   }
 
-  async #bodyOf(request: HttpRequest, arrivals: Arrivals, given: Record<string, string>): Promise<Buffer> {
+  async #bodyOf(request: HttpRequest, inboundBudget: InboundBudget, given: Record<string, string>): Promise<Buffer> {
     try {
-      return await request.readBody({ max: receiverLimits.bodyBytes, framing: 0 }, arrivals);
+      return await request.readBody({ max: receiverLimits.bodyBytes, framing: 0 }, inboundBudget);
     } catch (thrown) {
       const error = toA2AError(thrown);
       if (error.reason === "REQUEST_TOO_LARGE") {

@@ -1,10 +1,10 @@
 import { A2AError } from "../../core/error.js";
 import { membersOf } from "../../core/members.js";
-import type { Arrivals } from "../../http/arrivals.js";
+import type { InboundBudget } from "../../http/inbound-budget.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import type { ConsoleAccess } from "../access.js";
-import { done, json, notFound, wrongMethod } from "../answers.js";
+import { done, json, notFound, wrongMethod } from "../responses.js";
 import { receiverLimits } from "./limits.js";
 import { ConsoleReceiver } from "./receiver.js";
 
@@ -13,7 +13,7 @@ const MAX_REQUEST_BYTES = 4_096;
 
 interface ReceiverParts {
   readonly access: ConsoleAccess;
-  readonly arrivals: Arrivals;
+  readonly inboundBudget: InboundBudget;
   /** Returns the URL of the console as the browser of a request sees it. */
   readonly consoleOf: (request: HttpRequest) => string;
   /** Fetches the keys of servers. */
@@ -36,9 +36,9 @@ export class ReceiverRoutes {
     if (request.method !== "POST") return wrongMethod("POST");
     const receiver = [...this.#receivers.values()].find((each) => each.id === id);
     if (receiver === undefined) return notFound();
-    const { access, arrivals } = this.#parts;
+    const { access, inboundBudget } = this.#parts;
     if (!(await access.isOpen(receiver.session, request))) return notFound();
-    const answer = await receiver.receive(request, arrivals);
+    const answer = await receiver.receive(request, inboundBudget);
     // It may have ended while the notification arrived.
     return this.#receivers.get(receiver.session) === receiver ? answer : notFound();
   }
@@ -98,7 +98,7 @@ export class ReceiverRoutes {
   }
 
   async #proofIn(request: HttpRequest): Promise<string> {
-    const body = await request.readBody({ max: MAX_REQUEST_BYTES, framing: 0 }, this.#parts.arrivals);
+    const body = await request.readBody({ max: MAX_REQUEST_BYTES, framing: 0 }, this.#parts.inboundBudget);
     try {
       const { proof } = membersOf(JSON.parse(body.toString("utf8")));
       if (typeof proof === "string") return proof;

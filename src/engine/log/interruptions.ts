@@ -61,7 +61,7 @@ export class Interruptions {
   }
 
   /** Leaves a task to the polls of leases, because its stored lease is not one of this process. */
-  leave(taskId: string): void {
+  release(taskId: string): void {
     const noted = this.#noted.get(taskId);
     if (noted !== undefined) this.#noted.set(taskId, { ...noted, next: undefined, isOpen: false });
   }

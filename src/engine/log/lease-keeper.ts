@@ -37,7 +37,7 @@ export function isFenced(error: unknown): boolean {
 }
 
 /** Lease status of this process as other processes see it. */
-export interface SignsOfLife {
+export interface HeartbeatStatus {
   /** Number of times that other processes took over this process's leases. Each time it lost all of them. */
   readonly epoch: number;
   /**
@@ -94,15 +94,15 @@ export class LeaseKeeper {
   /** Holders whose processes have ended. */
   #ended: readonly string[] = [];
   #known = false;
-  #life: SignsOfLife = { epoch: 0, until: Number.NEGATIVE_INFINITY };
+  #heartbeatStatus: HeartbeatStatus = { epoch: 0, until: Number.NEGATIVE_INFINITY };
   #stopped = false;
 
   constructor(source: LeaseSource) {
     this.#source = source;
   }
 
-  get life(): SignsOfLife {
-    return this.#life;
+  get heartbeatStatus(): HeartbeatStatus {
+    return this.#heartbeatStatus;
   }
 
   /** Returns the lease of a turn's first execution. */
@@ -123,7 +123,7 @@ export class LeaseKeeper {
     const begin = performance.now();
     const kept = await store.heartbeat({ holder, leaseMs, maxStallMs, again });
     if (store.shared) answers?.note(begin);
-    this.#life = { epoch: this.#life.epoch + (kept ? 0 : 1), until: begin + leaseMs };
+    this.#heartbeatStatus = { epoch: this.#heartbeatStatus.epoch + (kept ? 0 : 1), until: begin + leaseMs };
     if (kept) return;
     const held = new Set<string>();
     for (let after = ""; ; ) {
@@ -215,7 +215,7 @@ export class LeaseKeeper {
   /** Starts the execution that follows an interrupted one, under a lease of its own. @throws StoreError */
   async #resumeTask(taskId: string, lease: Lease | undefined): Promise<void> {
     if (this.#isUsed(taskId)) return;
-    if (lease?.holder !== this.#source.holder) return this.#interrupted.leave(taskId);
+    if (lease?.holder !== this.#source.holder) return this.#interrupted.release(taskId);
     if (this.#interrupted.mustWait(taskId, lease)) return;
     const next = this.#interrupted.next(taskId, lease);
     this.#recovering.add(taskId);

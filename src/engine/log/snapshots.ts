@@ -17,7 +17,7 @@ export class SnapshotSaver {
   #bytesSince: number;
   #saving = false;
   /** Number of times that saving was given up. */
-  #givenUp = 0;
+  #abandoned = 0;
 
   /** @param savedAt position of the last snapshot @param bytesSince bytes of the entries after it, as stored */
   constructor(store: TaskStore, savedAt: number, bytesSince = 0) {
@@ -32,8 +32,8 @@ export class SnapshotSaver {
   }
 
   /** Stops saving the current snapshot: the store may have lost its earlier pieces. */
-  giveUp(): void {
-    this.#givenUp++;
+  abandon(): void {
+    this.#abandoned++;
   }
 
   /** Starts saving a snapshot if one is worthwhile now. */
@@ -46,8 +46,8 @@ export class SnapshotSaver {
     const done = (): void => {
       this.#saving = false;
     };
-    const before = this.#givenUp;
-    saveSnapshot(this.#store, taskId, fold, () => this.#givenUp !== before).then(done, done);
+    const before = this.#abandoned;
+    saveSnapshot(this.#store, taskId, fold, () => this.#abandoned !== before).then(done, done);
   }
 }
 

@@ -208,8 +208,8 @@ export abstract class StoredLog {
   }
 
   /** Stops the current snapshot, because the store may lack its first pieces. */
-  giveUpSnapshot(): void {
-    this.#snapshots.giveUp();
+  abandonSnapshot(): void {
+    this.#snapshots.abandon();
   }
 
   /** True if the store has the last entry of this log, and so those before it. */

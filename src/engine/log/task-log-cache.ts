@@ -135,7 +135,7 @@ export class TaskLogCache {
     const left = logs.values();
     const compareNext = async (): Promise<void> => {
       for (const log of left) {
-        log.giveUpSnapshot();
+        log.abandonSnapshot();
         await log.stored();
         if (await log.isStillStored()) continue;
         if (this.#logs.get(log.taskId) === log) this.#logs.delete(log.taskId);

@@ -72,7 +72,7 @@ const MAX_IDLE = 4_096;
  */
 export class ExecutionSlots {
   readonly #limits: SlotLimits;
-  readonly #counted: QuotaScope;
+  readonly #quotaScope: QuotaScope;
   #owners = new Map<string, OwnerSlots>();
   #mostOwners = MAX_IDLE;
   #running = 0;
@@ -88,9 +88,9 @@ export class ExecutionSlots {
   readonly #counts: SharedCount<OwnerSlots>;
 
   /** @param signals to count the executions of all processes that share the store */
-  constructor(limits: SlotLimits, counted: QuotaScope, signals?: SignalMember) {
+  constructor(limits: SlotLimits, quotaScope: QuotaScope, signals?: SignalMember) {
     this.#limits = limits;
-    this.#counted = counted;
+    this.#quotaScope = quotaScope;
     this.#counts = new SharedCount({
       ...{ signals, topic: "executions", max: limits.maxExecutionsPerOwner },
       countOf: ({ running }) => running,
@@ -105,8 +105,8 @@ export class ExecutionSlots {
   /** Returns an owner's usage. Do not keep the result: idle owners are removed. */
   of(tenant: string, owner: string): OwnerSlots {
     if (this.#last !== undefined && tenant === this.#lastTenant && owner === this.#lastName) return this.#last;
-    const counted = this.#counted(tenant, owner);
-    const key = counted === undefined ? `:${owner}` : `${counted.length}:${counted}${owner}`;
+    const countedTenant = this.#quotaScope(tenant, owner);
+    const key = countedTenant === undefined ? `:${owner}` : `${countedTenant.length}:${countedTenant}${owner}`;
     let slots = this.#owners.get(key);
     if (slots === undefined) {
       slots = new OwnerSlots(key);

@@ -25,7 +25,7 @@ import { ExecutionLease } from "./execution-lease.js";
 import type { ExecutionSlot } from "./execution-slots.js";
 import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import type { PendingTurn } from "./first-event.js";
-import { leaveOthers, SubTasks } from "./relayed.js";
+import { cancelOthers, SubTasks } from "./relayed.js";
 import { TaskSteps } from "./step-journal.js";
 import { isEnd, isHeavy, isLastOfTurn, isProgress, type TaskEvent, TaskOutput } from "./task-output.js";
 import { TurnQueue } from "./turn-queue.js";
@@ -129,7 +129,7 @@ export class Execution {
    */
   async cancel(): Promise<void> {
     this.#aborter.abort("canceled");
-    const left = this.#subTasks.leaveOthers();
+    const left = this.#subTasks.cancelOthers();
     if (this.slot.isHeld) await within(this.#source.limits.cancelGraceMs, this.done);
     await left;
     if (this.#over) return;
@@ -302,7 +302,7 @@ export class Execution {
   /** Validates an event. Returns a promise if the event has to wait before it is accepted. @throws InvalidAgentEvent */
   #prepare(event: TaskEvent): Promise<void> | undefined {
     const isLarge = isHeavy(event);
-    if (this.#subTasks.mayBeOpen && isEnd(event)) return this.#subTasks.leaveAll();
+    if (this.#subTasks.mayBeOpen && isEnd(event)) return this.#subTasks.cancelAll();
     return isLarge ? yieldToEventLoop() : undefined;
   }
 
@@ -342,7 +342,7 @@ export class Execution {
 
   /** Completes the task, unless a message waits or is in flight: the task then continues with it. */
   async #complete(): Promise<void> {
-    if (this.#subTasks.mayBeOpen && this.#queue.next === undefined) await this.#subTasks.leaveAll();
+    if (this.#subTasks.mayBeOpen && this.#queue.next === undefined) await this.#subTasks.cancelAll();
     while (this.#queue.next === undefined && !isTerminal(this.log.plannedState)) {
       try {
         await this.log.append(this.#output.status(TaskState.COMPLETED), { ...this.#lease.fenced, ifNoneWaits: true });
@@ -370,7 +370,7 @@ export class Execution {
     if (isOutage(error)) throw error;
     // Another process has ended the task, so the agent's step or event was rejected. The agent has not failed.
     if (isTerminal(this.log.plannedState)) return this.#settle();
-    this.#source.metrics?.refused(limitIn(error));
+    this.#source.metrics?.rejectedByLimit(limitIn(error));
     await this.#close(TaskState.FAILED, failureText(error, this.#logger));
   }
 
@@ -380,14 +380,14 @@ export class Execution {
     const recover = this.#turn === undefined ? "restart" : recoveryOf(this.agent, this.#turn);
     if (recover === "fail") {
       // Its delegations left their sub-tasks to another attempt, which will not happen.
-      if (this.#subTasks.mayBeOpen && !isTerminal(this.log.plannedState)) await leaveOthers(this.#source, this.log);
+      if (this.#subTasks.mayBeOpen && !isTerminal(this.log.plannedState)) await cancelOthers(this.#source, this.log);
       return this.#close(TaskState.FAILED, "The server was shut down before the agent finished.");
     }
     await this.#lease.offer();
   }
 
   async #close(state: TaskState, content: Content | undefined): Promise<void> {
-    if (this.#subTasks.mayBeOpen) await this.#subTasks.leaveAll();
+    if (this.#subTasks.mayBeOpen) await this.#subTasks.cancelAll();
     if (isTerminal(this.log.plannedState)) return this.#settle();
     await this.log.append(this.#output.status(state, content), this.#lease.fenced);
   }

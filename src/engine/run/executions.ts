@@ -33,7 +33,7 @@ export interface ExecutionsSource {
   readonly holder: string;
   readonly signals: SignalMember | undefined;
   readonly limits: Limits;
-  readonly counted: QuotaScope;
+  readonly quotaScope: QuotaScope;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -57,9 +57,9 @@ export class Executions {
   readonly #source: ExecutionsSource;
 
   constructor(source: ExecutionsSource) {
-    const { limits, counted, logger, now, leases, logs, outgoing, tracing, store, tasks, metrics } = source;
+    const { limits, quotaScope, logger, now, leases, logs, outgoing, tracing, store, tasks, metrics } = source;
     this.#source = source;
-    this.slots = new ExecutionSlots(limits, counted, source.signals);
+    this.slots = new ExecutionSlots(limits, quotaScope, source.signals);
     this.source = {
       limits,
       logger,

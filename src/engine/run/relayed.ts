@@ -23,8 +23,8 @@ interface SubTaskSource extends Pick<TurnSource, "outgoing"> {
   readonly logger: Logger;
 }
 
-/** Options of `leaveOthers`. */
-interface Leaving {
+/** Options of `cancelOthers`. */
+interface CancelOptions {
   /** Tells which sub-tasks the running turn cancels itself. Default: none. */
   readonly isOwn?: (checkpoint: RelayCheckpoint) => boolean;
   /** The turn that ends, for log lines. */
@@ -103,24 +103,26 @@ async function relaysOf(store: TaskStore, { taskId, fold }: TaskLog): Promise<re
  * Cancels a task's open sub-tasks. Waits for the other agents' answers for at most half the cancel grace period, and
  * never rejects: sub-tasks that cannot be read or reached are skipped.
  */
-export async function leaveOthers(
+export async function cancelOthers(
   { outgoing, logger, limits, store }: SubTaskSource,
   log: TaskLog,
-  { isOwn = () => false, cause: { requestId, traceParent } = {} }: Leaving = {},
+  { isOwn = () => false, cause: { requestId, traceParent } = {} }: CancelOptions = {},
 ): Promise<void> {
   if (outgoing === undefined || (log.fold.knowsRelays && log.fold.relays === undefined)) return;
   const { taskId, tenant } = log.head;
   const task = { requestId, traceParent, taskId, tenant };
-  const leave = async (): Promise<void> => {
+  const cancelOpen = async (): Promise<void> => {
     const checkpoints = openIn(await relaysOf(store, log));
     await Promise.all(
-      checkpoints.filter((checkpoint) => !isOwn(checkpoint)).map((checkpoint) => outgoing.leave(checkpoint, task)),
+      checkpoints
+        .filter((checkpoint) => !isOwn(checkpoint))
+        .map((checkpoint) => outgoing.cancelSubTask(checkpoint, task)),
     );
   };
-  const leaving = leave().catch((error: unknown) => {
+  const canceling = cancelOpen().catch((error: unknown) => {
     logger.warn({ err: error, ...logFacts(task) }, "what other agents do for a task that is over could not be read");
   });
-  await within(limits.cancelGraceMs / 2, leaving);
+  await within(limits.cancelGraceMs / 2, canceling);
 }
 
 /** Returns the last checkpoint of each sub-task that may be open. */
@@ -177,16 +179,16 @@ export class SubTasks {
   }
 
   /** Cancels those that this turn has not reached: those of earlier turns and of earlier attempts. */
-  leaveOthers(): Promise<void> {
+  cancelOthers(): Promise<void> {
     const calls = this.#turn && turnCalls(this.#turn);
-    return leaveOthers(this.#source, this.#log, { isOwn: (checkpoint) => calls?.sees(checkpoint) === true });
+    return cancelOthers(this.#source, this.#log, { isOwn: (checkpoint) => calls?.sees(checkpoint) === true });
   }
 
   /** Cancels all of them before the end of the task is stored: a crash after that would leave them running. */
-  async leaveAll(): Promise<void> {
+  async cancelAll(): Promise<void> {
     const calls = this.#turn && turnCalls(this.#turn);
-    const own = calls && within(this.#source.limits.cancelGraceMs / 2, calls.leave());
-    await Promise.all([own, this.leaveOthers()]);
+    const own = calls && within(this.#source.limits.cancelGraceMs / 2, calls.cancelSubTasks());
+    await Promise.all([own, this.cancelOthers()]);
   }
 }
 

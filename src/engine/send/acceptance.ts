@@ -12,7 +12,7 @@ import {
 import type { createdDraft } from "../log/draft.js";
 import { toCallerError, unavailable } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
-import { countedConfig, type QuotaScope } from "../quota-scope.js";
+import { type QuotaScope, withQuotaScope } from "../quota-scope.js";
 import { type TaskHandle, taskViewOf } from "../read/task-handle.js";
 import type { Tasks } from "../read/tasks.js";
 import type { ExecutionSlot } from "../run/execution-slots.js";
@@ -36,7 +36,7 @@ export interface AcceptanceSource {
   readonly tasks: Tasks;
   readonly executions: Executions;
   readonly limits: Limits;
-  readonly counted: QuotaScope;
+  readonly quotaScope: QuotaScope;
 }
 
 /** Stores the messages of sends, each at most once under its idempotency key. */
@@ -56,13 +56,13 @@ export class Acceptance {
     command: SendCommand,
     { lease, follows, followUp }: AcceptOptions,
   ): Promise<TaskHandle> {
-    const { limits, tasks, executions, counted } = this.#source;
+    const { limits, tasks, executions, quotaScope } = this.#source;
     const { caller, tenant, idempotency, ifGeneration, pushConfig } = command;
     if (draft.size > limits.maxMessageBytes) throw messageTooLarge(limits.maxMessageBytes);
     const options = {
       sizes: limits,
       ifGeneration,
-      pushConfig: pushConfig && ((taskId: string) => countedConfig(pushConfig(taskId), scopeOf(command), counted)),
+      pushConfig: pushConfig && ((taskId: string) => withQuotaScope(pushConfig(taskId), scopeOf(command), quotaScope)),
       ...(followUp === undefined ? {} : { maxWaiting: waitingTurns.max }),
       ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
       // The transaction that accepts a message also starts the execution of a task at rest, or of one whose execution

@@ -40,7 +40,7 @@ export class TaskCreation {
 
   constructor(source: TaskCreationSource) {
     this.#source = source;
-    this.#openTasks = new OpenTasks(source.store, source.limits.maxOpenTasksPerOwner, source.counted);
+    this.#openTasks = new OpenTasks(source.store, source.limits.maxOpenTasksPerOwner, source.quotaScope);
   }
 
   /**
@@ -173,13 +173,13 @@ const GRANTED_PART = 64;
 class OpenTasks {
   readonly #store: TaskStore;
   readonly #max: number;
-  readonly #counted: QuotaScope;
+  readonly #quotaScope: QuotaScope;
 
-  /** @param counted selects the scope of the count, as for the owners' slots */
-  constructor(store: TaskStore, max: number, counted: QuotaScope) {
+  /** @param quotaScope selects the scope of the count, as for the owners' slots */
+  constructor(store: TaskStore, max: number, quotaScope: QuotaScope) {
     this.#store = store;
     this.#max = max;
-    this.#counted = counted;
+    this.#quotaScope = quotaScope;
   }
 
   /**
@@ -212,8 +212,8 @@ class OpenTasks {
   async #recount(owner: OwnerSlots, scope: Scope): Promise<void> {
     const { creating } = owner;
     try {
-      const counted = { owner: scope.owner, tenant: this.#counted(scope.tenant, scope.owner) };
-      const left = this.#max - (await this.#store.countOpen(counted)) - creating;
+      const scopeOfCount = { owner: scope.owner, tenant: this.#quotaScope(scope.tenant, scope.owner) };
+      const left = this.#max - (await this.#store.countOpen(scopeOfCount)) - creating;
       if (left <= 0) owner.fullUntil = performance.now() + REFUSED_MS;
       // Other processes create tasks as well: the fewer are left, the sooner they are counted again.
       else owner.tasksLeft = this.#store.shared ? Math.ceil(left / GRANTED_PART) : left;

@@ -2,7 +2,7 @@ import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { HttpAsk } from "../../client/platform.js";
 import { EXTENSIONS_PARAMETER } from "../../wire/service-params.js";
 import { type Check, type Finding, type Probe, unknownTask } from "../check.js";
-import { type Change, type Exchange, withHeader, withoutHeaders } from "../wire.js";
+import { type Change, type WireExchange, withHeader, withoutHeaders } from "../wire.js";
 
 /** A credential that no agent accepts. */
 const WRONG = "this-is-not-a-credential";
@@ -68,7 +68,7 @@ async function refusal(probe: Probe, change: Change): Promise<Finding> {
   return isRefused ? undefined : { fault: `the call is processed (HTTP ${exchange.status})` };
 }
 
-function namesError(exchange: Exchange, reason: string, code: number): boolean {
+function namesError(exchange: WireExchange, reason: string, code: number): boolean {
   const { body } = exchange;
   return body.includes(reason) || body.includes(String(code)) || exchange.trailer("grpc-status") === "9";
 }

@@ -17,7 +17,7 @@ import {
   unknownId,
   unknownTask,
 } from "../check.js";
-import { type Change, type Exchange, withoutHeaders } from "../wire.js";
+import { type Change, type WireExchange, withoutHeaders } from "../wire.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -29,19 +29,19 @@ const rpc =
     body: JSON.stringify({ jsonrpc: "2.0", id: 7, method: "GetTask", params: { id: "x" }, ...changed }),
   });
 
-const jsonIn = ({ body }: Exchange): Json => {
+const jsonIn = ({ body }: WireExchange): Json => {
   const json = parsedJson(body);
   return isJsonObject(json) ? json : {};
 };
 
 /** Returns the fault of a JSON-RPC answer that should have an error. */
-function wrongCode(exchange: Exchange, wanted: number): Finding {
+function wrongCode(exchange: WireExchange, wanted: number): Finding {
   const { error } = jsonIn(exchange);
   if (!isJsonObject(error)) return { fault: `expected an error ${wanted}, got ${shownAnswer(exchange)}` };
   return error.code === wanted ? undefined : { fault: `expected the code ${wanted}, got ${String(error.code)}` };
 }
 
-const shownAnswer = ({ status, mediaType, body }: Exchange): string =>
+const shownAnswer = ({ status, mediaType, body }: WireExchange): string =>
   `HTTP ${status}, ${mediaType === "" ? "no media type" : mediaType}, ${excerpt(JSON.stringify(body))}`;
 
 async function wrongMediaType(probe: Probe, wanted: RegExp): Promise<Finding> {

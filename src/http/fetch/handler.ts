@@ -1,10 +1,10 @@
 import type { Peer } from "../../core/call.js";
 import { type Logger, requestFacts } from "../../core/log.js";
 import { defined } from "../../core/members.js";
-import type { Arrivals } from "../arrivals.js";
 import { BodyCollector } from "../body.js";
 import { type Dispatch, reportRejections } from "../dispatch.js";
 import { HttpExchange } from "../exchange.js";
+import type { InboundBudget } from "../inbound-budget.js";
 import type { BodySize, HttpRequest } from "../request.js";
 import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
 import { StreamWriter } from "./writer.js";
@@ -70,8 +70,8 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
     this.method = request.method;
     this.url = pathname + search;
     this.peer = { address: typeof remoteAddress === "string" ? remoteAddress : "", encrypted: protocol === "https:" };
-    if (request.signal.aborted) this.#leave();
-    else request.signal.addEventListener("abort", this.#leave, { once: true });
+    if (request.signal.aborted) this.#disconnect();
+    else request.signal.addEventListener("abort", this.#disconnect, { once: true });
   }
 
   get headers(): Headers {
@@ -87,8 +87,8 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
     if (this.#request.bodyUsed) throw new Error("the body of a request was read before its handler saw it");
   }
 
-  readBody(size: BodySize, arrivals: Arrivals): Promise<Buffer> {
-    const collector = new BodyCollector(this, size, arrivals, arrivals.requestTimeoutMs);
+  readBody(size: BodySize, inboundBudget: InboundBudget): Promise<Buffer> {
+    const collector = new BodyCollector(this, size, inboundBudget, inboundBudget.requestTimeoutMs);
     const bytes = collector.bytes();
     this.#collector = collector;
     if (this.canceled) collector.close();
@@ -125,7 +125,7 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
 
   abort(): void {
     this.#writer?.breakOff("failed");
-    this.#leave();
+    this.#disconnect();
   }
 
   /** Returns the response. Its body is generated at the pace of its reader, which may cancel it. */
@@ -149,7 +149,7 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
 
   #streamOf(body: BodySource): ReadableStream<Uint8Array> {
     this.#writer = new StreamWriter(body, {
-      ended: (isWhole) => (isWhole ? this.#end() : this.#leave()),
+      ended: (isWhole) => (isWhole ? this.#end() : this.#disconnect()),
       failed: (error) => this.#logger.error({ err: error, ...requestFacts(this) }, "a request could not be answered"),
     });
     return this.#writer.stream;
@@ -157,11 +157,11 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
 
   #end(): void {
     this.#isEnded = true;
-    this.#request.signal.removeEventListener("abort", this.#leave);
+    this.#request.signal.removeEventListener("abort", this.#disconnect);
   }
 
   /** Ends the exchange, because the client aborted the signal or canceled the body. */
-  readonly #leave = (): void => {
+  readonly #disconnect = (): void => {
     if (this.#isEnded || this.canceled) return;
     this.#end();
     this.#collector?.close();

@@ -5,9 +5,9 @@ import type { Peer } from "../../core/call.js";
 import { type Deferred, defer } from "../../core/event-loop.js";
 import { type Logger, requestFacts, silentLogger } from "../../core/log.js";
 import { defined } from "../../core/members.js";
-import type { Arrivals } from "../arrivals.js";
 import { BodyCollector } from "../body.js";
 import { allValues, HttpExchange, valuesIn } from "../exchange.js";
+import type { InboundBudget } from "../inbound-budget.js";
 import type { BodySize, HttpRequest } from "../request.js";
 import { type BodySource, type HeaderPairs, type HttpResponse, headOf, isSource } from "../response.js";
 import { bytesOfChunk, bytesOfChunks, mountOf, withParsedBody } from "./mount.js";
@@ -107,13 +107,13 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
     return name === ":authority" ? this.#request.headers.host : undefined;
   }
 
-  readBody(size: BodySize, arrivals: Arrivals): Promise<Buffer> {
+  readBody(size: BodySize, inboundBudget: InboundBudget): Promise<Buffer> {
     const fault = codingFault(this.#request);
     if (fault !== undefined) {
       this.discard();
       return Promise.reject(fault);
     }
-    const collector = new BodyCollector(this, size, arrivals);
+    const collector = new BodyCollector(this, size, inboundBudget);
     const bytes = collector.bytes();
     const request: CollectedRequest = this.#request;
     request[collectorKey] = collector;

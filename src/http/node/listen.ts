@@ -7,12 +7,12 @@ import type { Logger } from "../../core/log.js";
 import { TransientSet } from "../../core/maps.js";
 import type { Connections } from "./connections.js";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.js";
-import { type Bound, closedWith, isShared, listenAt, type Place, stopAccepting } from "./listening.js";
+import { type Bound, closedWith, isShared, type ListenAddress, listenAt, stopAccepting } from "./listening.js";
 import { type RefusedByNode, refuseInTurn } from "./parse-errors.js";
 import { secureOptions, type TlsFiles } from "./tls.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 
-export interface ListenOptions extends Place {
+export interface ListenOptions extends ListenAddress {
   readonly tls?: TlsFiles;
   readonly limits: Limits;
   /** The connections of all ports. */
@@ -90,7 +90,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       drain();
       options.source?.stop();
       const closed = closedWith(server, sockets);
-      for (const giveUp of undecided) giveUp();
+      for (const abandon of undecided) abandon();
       const cutOff = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
       }, graceMs);
@@ -160,12 +160,12 @@ function routeByProtocol(
   const http1 = (socket: Socket): void => first?.call(server, socket);
   const undecided = new Set<() => void>();
   const detect = (socket: Socket): void => {
-    const giveUp = detectProtocol(socket, limits.requestTimeoutMs, (protocol) => {
-      undecided.delete(giveUp);
+    const abandon = detectProtocol(socket, limits.requestTimeoutMs, (protocol) => {
+      undecided.delete(abandon);
       if (protocol === "http2") sessions.accept(socket);
       else if (protocol === "http1") http1(socket);
     });
-    undecided.add(giveUp);
+    undecided.add(abandon);
   };
   const negotiated = (socket: TLSSocket): void =>
     socket.alpnProtocol === "h2" ? sessions.accept(socket) : http1(socket);
@@ -231,17 +231,17 @@ function detectProtocol(
 ): () => void {
   let seen: Buffer | undefined;
   let open = true;
-  const giveUp = (): void => {
+  const abandon = (): void => {
     if (!open) return;
     stop();
     socket.destroy();
     decided(undefined);
   };
-  const timer = setTimeout(giveUp, timeoutMs);
+  const timer = setTimeout(abandon, timeoutMs);
   const stop = (): void => {
     open = false;
     clearTimeout(timer);
-    socket.off("readable", check).off("end", giveUp).off("error", giveUp).off("close", giveUp);
+    socket.off("readable", check).off("end", abandon).off("error", abandon).off("close", abandon);
   };
   const check = (): void => {
     const chunk: Buffer | null = socket.read();
@@ -253,8 +253,8 @@ function detectProtocol(
     socket.unshift(seen);
     decided(protocol);
   };
-  socket.on("readable", check).on("end", giveUp).on("error", giveUp).on("close", giveUp);
-  return giveUp;
+  socket.on("readable", check).on("end", abandon).on("error", abandon).on("close", abandon);
+  return abandon;
 }
 
 function protocolOf(seen: Buffer): Protocol | undefined {

@@ -5,7 +5,7 @@ import { isMainThread } from "node:worker_threads";
 import { markLocal } from "./peer.js";
 
 /** Place at which a port listens. */
-export interface Place {
+export interface ListenAddress {
   /** Name or address to listen on, such as `0.0.0.0` or `::`. */
   readonly host: string;
   /** 0 selects any free port. */
@@ -25,7 +25,7 @@ export interface ConnectionSource {
   /** True if other processes take the connections that this one declines. */
   readonly hasOthers: boolean;
   /** Opens the place, unless it is open. @throws the system's error */
-  open(place: Place): Promise<Bound>;
+  open(place: ListenAddress): Promise<Bound>;
   /** Starts to take connections. */
   take(accept: (socket: Socket) => void): void;
   /** Stops taking connections. Those in flight go to another process. */
@@ -46,7 +46,7 @@ export interface Bound {
  *
  * @throws the system's error if the place is in use or not permitted, or the host is not an address of this machine.
  */
-export async function listenAt(server: Server, place: Place, failed: (error: Error) => void): Promise<Bound> {
+export async function listenAt(server: Server, place: ListenAddress, failed: (error: Error) => void): Promise<Bound> {
   const { host, port, fd, socket, reusePort, source } = place;
   if (source !== undefined) return takeFrom(source, server, place);
   if (socket !== undefined) await removeStaleSocket(socket);
@@ -68,7 +68,7 @@ export async function listenAt(server: Server, place: Place, failed: (error: Err
 }
 
 /** Gives a server the connections of another process. The server does not listen itself. */
-async function takeFrom(source: ConnectionSource, server: Server, place: Place): Promise<Bound> {
+async function takeFrom(source: ConnectionSource, server: Server, place: ListenAddress): Promise<Bound> {
   const bound = await source.open(place);
   if (bound.port === 0) server.prependListener("connection", (socket: Socket) => markLocal(socket));
   // On this event, HTTP servers start to check for slow requests.
@@ -77,7 +77,7 @@ async function takeFrom(source: ConnectionSource, server: Server, place: Place):
   return bound;
 }
 
-function boundOf(server: Server, { host, fd }: Place): Bound {
+function boundOf(server: Server, { host, fd }: ListenAddress): Bound {
   // Null for a Unix socket that was opened by another process.
   const address = server.address() as AddressInfo | string | null;
   if (address === null || typeof address === "string") return { host: "localhost", port: 0 };
@@ -108,7 +108,7 @@ export async function stopAccepting(server: Server, source?: ConnectionSource): 
 }
 
 /** True if another process may accept the connections that this one no longer accepts. */
-export function isShared({ fd, reusePort, source }: Place): boolean {
+export function isShared({ fd, reusePort, source }: ListenAddress): boolean {
   return source === undefined ? fd !== undefined || reusePort === true : source.hasOthers;
 }
 

@@ -31,7 +31,7 @@ export function admission(parts: AdmissionParts): ServiceInterceptor {
   const { audit } = parts;
   return (next) => async (invocation) => {
     const began = gate.begin(invocation);
-    const counter = gate.enter(invocation, began);
+    const counter = gate.acquire(invocation, began);
     let streaming = false;
     const { call } = invocation;
     if (audit !== undefined) call.refusals = new AuditedRefusals(audit, invocation);
@@ -47,9 +47,9 @@ export function admission(parts: AdmissionParts): ServiceInterceptor {
       return mapStream(answer, new CountedStream(invocation, gate, began));
     } catch (error) {
       dropAnswer(call);
-      throw gate.refused(error, invocation, began);
+      throw gate.rejectCall(error, invocation, began);
     } finally {
-      if (!streaming) gate.leave(call, counter);
+      if (!streaming) gate.release(call, counter);
     }
   };
 }
@@ -88,30 +88,30 @@ class Gate {
     metrics.callEnded(labels, code, (performance.now() - began) / 1_000);
   }
 
-  /** Counts a call. @returns the counter that `leave` decrements */
-  enter(invocation: Invocation, began: number): Counter {
+  /** Counts a call. @returns the counter that `release` decrements */
+  acquire(invocation: Invocation, began: number): Counter {
     const counter = invocation.method.methodKind === "unary" ? "calls" : "streams";
     if (this.#parts.draining()) {
       const error = new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs });
-      throw this.refused(error, invocation, began);
+      throw this.rejectCall(error, invocation, began);
     }
     if (this.#open[counter] >= this.limits[limitNames[counter]]) {
       const limit = (this.#parts.names ?? limitNames)[counter];
-      throw this.refused(limitReached(limit, `The server has too many ${counter} open.`), invocation, began);
+      throw this.rejectCall(limitReached(limit, `The server has too many ${counter} open.`), invocation, began);
     }
     this.#open[counter]++;
     return counter;
   }
 
   /** Decrements the counters of the server and of the caller, and releases the memory of the request. */
-  leave({ share, held }: Call, counter: Counter): void {
+  release({ share, held }: Call, counter: Counter): void {
     this.#open[counter]--;
     if (share !== undefined) share[counter]--;
     held?.release();
   }
 
   /** Converts the error of a call that ends by it. */
-  refused(error: unknown, invocation: Invocation, began: number): A2AError {
+  rejectCall(error: unknown, invocation: Invocation, began: number): A2AError {
     const known = this.failed(error, invocation);
     this.ended(invocation, known.reason, began);
     return known;
@@ -162,7 +162,7 @@ class CountedStream implements StreamSteps<Message, Message> {
 
   end(): void {
     this.#gate.ended(this.#invocation, this.#code, this.#began);
-    this.#gate.leave(this.#invocation.call, "streams");
+    this.#gate.release(this.#invocation.call, "streams");
     this.#expiry?.end();
   }
 

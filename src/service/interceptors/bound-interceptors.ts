@@ -52,7 +52,7 @@ function watched(work: Promise<InvocationResult>, watch: Watch, { cancellation }
       clearTimeout(timer);
       forget();
     };
-    const leave = (): void => {
+    const disconnect = (): void => {
       if (watch.isInside) return;
       end();
       reject(new A2AError("CANCELLED", "The client went away."));
@@ -66,10 +66,10 @@ function watched(work: Promise<InvocationResult>, watch: Watch, { cancellation }
       clearTimeout(timer);
       timer = background(setTimeout(late, interceptors.timeoutMs));
       // The client may have left while the call was in the rest of the chain.
-      if (cancellation.canceled) leave();
+      if (cancellation.canceled) disconnect();
     };
     watch.returned = begin;
-    forget = cancellation.onCancel(leave);
+    forget = cancellation.onCancel(disconnect);
     if (!watch.isInside) begin();
     work.then(
       (answer) => {

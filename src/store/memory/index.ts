@@ -113,9 +113,9 @@ function pushStoreOf(open: Open): PushStore {
     nextDelivery: async () => open().pushes.next(),
     rescheduleDeliveries: async (request) => open().pushes.reschedule(request),
     savePushPosition: async (request) => (open().pushes.save(open().config(request.key), request) ? "saved" : "lost"),
-    async settleDelivery(request) {
+    async completeDelivery(request) {
       const config = open().config(request.key);
-      return open().pushes.save(config, request) ? open().pushes.settle(config, request.outcome) : "lost";
+      return open().pushes.save(config, request) ? open().pushes.complete(config, request.outcome) : "lost";
     },
     listDeadDeliveries: async (request) => open().pushes.listDead(request),
     async listDeliveries(request) {

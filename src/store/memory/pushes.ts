@@ -88,7 +88,7 @@ export class Pushes {
     if (known === undefined) {
       const created = { task, configId, bytes, target, delivery, holder: undefined, claim: 0, failed: [] };
       task.configs.set(configId, created);
-      this.#enter(created);
+      this.#index(created);
       this.#count(created, 1);
       return;
     }
@@ -99,7 +99,7 @@ export class Pushes {
 
   delete(config: PushConfig): void {
     this.#count(config, -1);
-    this.#leave(config);
+    this.#unindex(config);
     config.task.configs?.delete(config.configId);
     if (config.task.configs?.size === 0) config.task.configs = undefined;
   }
@@ -109,7 +109,7 @@ export class Pushes {
     for (const config of configs?.values() ?? []) {
       if (config.delivery.state !== IDLE) continue;
       config.delivery = { ...config.delivery, state: DUE, at: now };
-      this.#enter(config);
+      this.#index(config);
     }
   }
 
@@ -169,9 +169,9 @@ export class Pushes {
     const due = [...this.#due.after(latest), ...[...this.#held.values()].flatMap((held) => [...held])];
     const late = due.filter(({ delivery }) => delivery.at > latest);
     for (const config of late) {
-      this.#leave(config);
+      this.#unindex(config);
       config.delivery = { ...config.delivery, at: to };
-      this.#enter(config);
+      this.#index(config);
     }
     return late.length;
   }
@@ -183,7 +183,7 @@ export class Pushes {
   }
 
   /** Ends a claim after its position was saved. */
-  settle(config: PushConfig, outcome: DeliveryOutcome): "more" | "settled" {
+  complete(config: PushConfig, outcome: DeliveryOutcome): "more" | "settled" {
     const delivery = settled(config.delivery, outcome, config.task.head.position);
     if (delivery === undefined) return "more";
     const attempt = attemptOf(outcome, config.holder ?? "");
@@ -207,9 +207,9 @@ export class Pushes {
   redrive(config: PushConfig, now: number): boolean {
     const delivery = redriven(config.delivery, config.holder !== undefined, now);
     if (delivery === undefined) return false;
-    this.#leave(config);
+    this.#unindex(config);
     config.delivery = delivery;
-    this.#enter(config);
+    this.#index(config);
     return true;
   }
 
@@ -225,11 +225,11 @@ export class Pushes {
 
   #change(config: PushConfig, delivery: Delivery, target: string = config.target): void {
     this.#count(config, -1);
-    this.#leave(config);
+    this.#unindex(config);
     config.target = target;
     config.delivery = delivery;
     config.holder = undefined;
-    this.#enter(config);
+    this.#index(config);
     this.#count(config, 1);
   }
 
@@ -240,39 +240,39 @@ export class Pushes {
   }
 
   #moveTo(config: PushConfig, holder: string | undefined): void {
-    this.#leave(config);
+    this.#unindex(config);
     config.holder = holder;
-    this.#enter(config);
+    this.#index(config);
   }
 
-  #enter(config: PushConfig): void {
+  #index(config: PushConfig): void {
     const { delivery, holder } = config;
     if (delivery.state === DEAD) this.#dead.add(config);
     if (delivery.state !== DUE) return;
-    if (holder === undefined) return this.#enterDue(config);
+    if (holder === undefined) return this.#addDue(config);
     const held = this.#held.get(holder);
     if (held === undefined) this.#held.set(holder, new Set([config]));
     else held.add(config);
   }
 
-  #leave(config: PushConfig): void {
+  #unindex(config: PushConfig): void {
     const { delivery, holder } = config;
     if (delivery.state === DEAD) this.#dead.delete(config);
     if (delivery.state !== DUE) return;
-    if (holder === undefined) return this.#leaveDue(config);
+    if (holder === undefined) return this.#removeDue(config);
     const held = this.#held.get(holder);
     held?.delete(config);
     if (held?.size === 0) this.#held.delete(holder);
   }
 
-  #enterDue(config: PushConfig): void {
+  #addDue(config: PushConfig): void {
     this.#due.add(config);
     const list = this.#dueOf.get(config.target) ?? new DueList<PushConfig>();
     list.add(config);
     this.#dueOf.set(config.target, list);
   }
 
-  #leaveDue(config: PushConfig): void {
+  #removeDue(config: PushConfig): void {
     this.#due.remove(config);
     const list = this.#dueOf.get(config.target);
     list?.remove(config);

@@ -88,7 +88,7 @@ export class Servers {
   }
 
   /** Chooses the next server, unless another call has already left `failed`. */
-  leave(failed: string): void {
+  failOver(failed: string): void {
     if (failed === this.current) this.#index = (this.#index + 1) % this.#all.length;
   }
 }

@@ -186,7 +186,7 @@ export class Database implements Statements {
       await this.history.learn(client);
       return client;
     } catch (error) {
-      this.#servers.leave(server);
+      this.#servers.failOver(server);
       client.end().catch(() => {});
       throw error;
     }
@@ -202,7 +202,7 @@ export class Database implements Statements {
         client.release(true);
       } catch (error) {
         if (++failures >= this.#servers.count) throw error;
-        this.#servers.leave(server);
+        this.#servers.failOver(server);
       }
     }
   }

@@ -82,7 +82,7 @@ export function savePushPosition(db: Database, request: DeliveryProgress): Promi
   }, GUARDED);
 }
 
-export function settleDelivery(
+export function completeDelivery(
   db: Database,
   request: DeliveryProgress & { readonly outcome: DeliveryOutcome },
 ): Promise<"more" | "settled" | "lost"> {

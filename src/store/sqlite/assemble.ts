@@ -56,12 +56,12 @@ export interface Parts {
   /** Called when the store begins to close. */
   readonly onClose?: () => void;
   /** Called after the last connection has closed, with the fault of the files, if any. */
-  readonly leave: (files: FileIdentity, fault: FileFault | undefined) => void;
+  readonly afterClose: (files: FileIdentity, fault: FileFault | undefined) => void;
 }
 
 /** Opens the parts of a store. @throws StoreError, or the system's error */
 export function assemble(parts: Parts): SqliteStore {
-  const { file, settings, foreign, start, leave: leaveFiles } = parts;
+  const { file, settings, foreign, start, afterClose } = parts;
   const reader = new Reader(openReader(file.path));
   // The reader has created SQLite's log, which exists as long as any connection has the file open.
   const files = openFiles(file.path);
@@ -76,13 +76,13 @@ export function assemble(parts: Parts): SqliteStore {
     unwatchFiles();
     unwatchSchema();
   };
-  const leave = (): void => {
+  const releaseFiles = (): void => {
     const fault = troubles.fileFault ?? guard.checkNow();
     guard.close();
-    leaveFiles(files, fault);
+    afterClose(files, fault);
   };
   const backups = async (): Promise<Backups> => new (await import("./backups.js")).Backups(file.path, driver.name);
-  return compose(parts, { files, reader, writer, backups, health: troubles.health, unwatch, leave });
+  return compose(parts, { files, reader, writer, backups, health: troubles.health, unwatch, releaseFiles });
 }
 
 interface Opened {
@@ -94,11 +94,11 @@ interface Opened {
   readonly health: StoreHealth;
   readonly unwatch: () => void;
   /** Cleans up the files after the last connection has closed, and releases the lock. */
-  readonly leave: () => void;
+  readonly releaseFiles: () => void;
 }
 
 function compose({ file, shared, onHeartbeat, onClose }: Parts, opened: Opened): SqliteStore {
-  const { files, reader, writer, backups: loadBackups, health, unwatch, leave } = opened;
+  const { files, reader, writer, backups: loadBackups, health, unwatch, releaseFiles } = opened;
   // Holders whose leases can be claimed, if no other process can have the file. A read then finds such leases.
   const claimable = file.gone && [NO_HOLDER, ...file.gone];
   let closed: Promise<void> | undefined;
@@ -115,7 +115,7 @@ function compose({ file, shared, onHeartbeat, onClose }: Parts, opened: Opened):
       reader.close();
     }
     // A hanging thread may still write, so the file stays locked.
-    leave();
+    releaseFiles();
   };
   return {
     shared,
@@ -207,7 +207,7 @@ function pushStoreOf(reader: Reader, writer: WriterClient): PushStore {
       return count;
     },
     savePushPosition: async (request) => writer.call("savePushPosition", request),
-    settleDelivery: async (request) => writer.settle(request),
+    completeDelivery: async (request) => writer.complete(request),
     async redriveDeliveries({ now, keys, ...filter }) {
       const listDead = (after: PushConfigKey | undefined, limit: number): DeadDelivery[] =>
         reader.call("listDeadDeliveries", { ...filter, limit, ...(after && { after }) });

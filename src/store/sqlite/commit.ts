@@ -6,13 +6,13 @@ import { toStoreError } from "./errors.js";
 import { Leases } from "./leases.js";
 import { PushClaims } from "./push-claims.js";
 import {
+  completeDelivery,
   deletePushConfig,
   putPushConfig,
   redriveDeliveries,
   rescheduleDeliveries,
   rewritePushConfig,
   savePushPosition,
-  settleDelivery,
 } from "./push-configs.js";
 import { Retention } from "./retention.js";
 import { addBlob } from "./rows.js";
@@ -59,7 +59,7 @@ export class Committer {
       deletePushConfig: (request) => deletePushConfig(db, request),
       claimDeliveries: (request) => pushClaims.claim(request, leases),
       savePushPosition: (request) => savePushPosition(db, request),
-      settleDelivery: (request) => settleDelivery(db, request),
+      completeDelivery: (request) => completeDelivery(db, request),
       redriveDeliveries: (request) => redriveDeliveries(db, request),
       rescheduleDeliveries: (request) => rescheduleDeliveries(db, request),
       removeFinished: (request) => this.#retention.removeFinished(request),

@@ -67,7 +67,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
         const schema = shared ? SCHEMA_VERSION : undefined;
         return startWriter({ path: file.path, synchronous, files, gone: file.gone, schema, driver: driver.name });
       },
-      leave: (files, fault) => {
+      afterClose: (files, fault) => {
         leaveLog(files, fault, logger);
         closeFiles(files);
         file.lock.release();

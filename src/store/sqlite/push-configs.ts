@@ -94,7 +94,10 @@ export function savePushPosition(
   return "saved";
 }
 
-export function settleDelivery(db: Database, request: WriteRequest<"settleDelivery">): WriteResult<"settleDelivery"> {
+export function completeDelivery(
+  db: Database,
+  request: WriteRequest<"completeDelivery">,
+): WriteResult<"completeDelivery"> {
   const row = claimed(db, request);
   if (row === undefined) return "lost";
   const moved = advanced(row.delivery, request.position);

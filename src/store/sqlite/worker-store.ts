@@ -36,7 +36,7 @@ export function workerStore(answer: WriterAnswer, { shared }: WriterRequest, log
       pulse.note(request);
     },
     onClose: () => void pulse?.close(),
-    leave: (files) => closeFiles(files),
+    afterClose: (files) => closeFiles(files),
   };
   try {
     return assemble(parts);

@@ -16,7 +16,7 @@ import type { AppendWrite, OtherWrite, Write, WriteRequest } from "./write.js";
 
 /**
  * Writes on their way to the writer thread. Strings and numbers travel in one flat array, bytes in one transferred
- * buffer: half the cost of a message of objects, for both threads. Writes other than appends, snapshots and settlements
+ * buffer: half the cost of a message of objects, for both threads. Writes other than appends, snapshots and completions
  * are rare and travel as objects, in sequence with the fields.
  */
 export interface Message {
@@ -49,10 +49,10 @@ interface Outcome {
   readonly attempt: AttemptFacts | undefined;
 }
 
-/** Tag before the fields of an append, a snapshot or a settlement. */
+/** Tag before the fields of an append, a snapshot or a completion. */
 const APPEND = 0;
 const SNAPSHOT = 1;
-const SETTLEMENT = 2;
+const COMPLETION = 2;
 
 /** Flags for the optional parts of an append. */
 const HAS_SEND = 1;
@@ -135,9 +135,9 @@ export class MessageBuilder {
     this.#count += 1;
   }
 
-  addSettlement({ key, holder, claim, position, outcome }: WriteRequest<"settleDelivery">): void {
+  addCompletion({ key, holder, claim, position, outcome }: WriteRequest<"completeDelivery">): void {
     const { at = 0, failure, failingSince, attempt }: { kind: string } & Partial<Outcome> = outcome;
-    this.#fields.push(SETTLEMENT, key.taskId, key.configId, holder, claim, position);
+    this.#fields.push(COMPLETION, key.taskId, key.configId, holder, claim, position);
     this.#fields.push(outcome.kind, at, failure ?? null, failingSince ?? null, attempt?.time ?? null);
     if (attempt !== undefined) {
       this.#fields.push(attempt.durationMs, attempt.generation, attempt.status, attempt.answer);
@@ -202,10 +202,10 @@ class Cursor {
     const field = this.#take();
     if (typeof field === "object" && field !== null) return field;
     if (field === APPEND) return this.#append();
-    return field === SNAPSHOT ? this.#snapshot() : this.#settlement();
+    return field === SNAPSHOT ? this.#snapshot() : this.#completion();
   }
 
-  #settlement(): OtherWrite {
+  #completion(): OtherWrite {
     const key = { taskId: this.#string(), configId: this.#string() };
     const progress = { key, holder: this.#string(), claim: this.#number(), position: this.#number() };
     const kind = this.#string() as DeliveryOutcome["kind"];
@@ -215,7 +215,7 @@ class Cursor {
     const failingSince = since === null ? undefined : numberIn(since);
     // A field that this kind of outcome lacks is undefined here and never read.
     const outcome = { kind, at, failure, failingSince, attempt: this.#attempt() } as DeliveryOutcome;
-    return { method: "settleDelivery", request: { ...progress, outcome } };
+    return { method: "completeDelivery", request: { ...progress, outcome } };
   }
 
   #attempt(): AttemptFacts | undefined {

@@ -27,7 +27,7 @@ export type WriteMethod =
   | "deletePushConfig"
   | "claimDeliveries"
   | "savePushPosition"
-  | "settleDelivery"
+  | "completeDelivery"
   | "redriveDeliveries"
   | "rescheduleDeliveries"
   | "removeFinished"
@@ -38,11 +38,11 @@ export type WriteRequest<M extends WriteMethod> = Parameters<TaskStore[RequestMe
 
 /**
  * Result of a method, as in the store interface, with these exceptions: a removal runs in steps, claims come as one
- * batch, and a settlement as requested has no result, like an append.
+ * batch, and a completion as requested has no result, like an append.
  */
 export type WriteResult<M extends WriteMethod> = M extends "removeFinished" | "removeTasks"
   ? RemovalStep
-  : M extends "settleDelivery"
+  : M extends "completeDelivery"
     ? "more" | "lost" | undefined
     : M extends "claimDeliveries"
       ? ClaimedBatch

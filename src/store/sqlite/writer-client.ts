@@ -118,9 +118,9 @@ export class WriterClient {
     return this.#write(save, bulk ? taskId : undefined) as Promise<void>;
   }
 
-  async settle(request: WriteRequest<"settleDelivery">): Promise<"more" | "settled" | "lost"> {
-    const settle = (message: MessageBuilder): void => message.addSettlement(request);
-    return ((await this.#write(settle, undefined)) as WriteResult<"settleDelivery">) ?? "settled";
+  async complete(request: WriteRequest<"completeDelivery">): Promise<"more" | "settled" | "lost"> {
+    const complete = (message: MessageBuilder): void => message.addCompletion(request);
+    return ((await this.#write(complete, undefined)) as WriteResult<"completeDelivery">) ?? "settled";
   }
 
   /** Performs any other write. */

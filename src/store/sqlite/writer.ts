@@ -114,7 +114,7 @@ export class Writer {
       this.#commit([{ port: bulk.port, writes: readMessage(bulk.message) }], true);
       this.#wrote(bulk.message.size);
     }
-    for (const port of this.#closing) if (!this.#bulk.some((left) => left.port === port)) this.#leave(port);
+    for (const port of this.#closing) if (!this.#bulk.some((left) => left.port === port)) this.#closePort(port);
     if (this.#bulk.length > 0) this.#roundSoon();
   }
 
@@ -186,7 +186,7 @@ export class Writer {
     this.#probing.clear();
   }
 
-  #leave(port: WriterPort): void {
+  #closePort(port: WriterPort): void {
     this.#recheckFile();
     this.drop(port);
     port.end();

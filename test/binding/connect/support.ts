@@ -12,7 +12,7 @@ import {
 } from "@connectrpc/connect-node";
 import { type ConnectBinding, createConnectBinding } from "../../../src/binding/connect/binding.js";
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
-import { Arrivals } from "../../../src/http/arrivals.js";
+import { InboundBudget } from "../../../src/http/inbound-budget.js";
 import type { NodeServerRequest, NodeServerResponse } from "../../../src/http/node/types.js";
 import type { HttpResponse } from "../../../src/http/response.js";
 import type { Invocation } from "../../../src/service/invoke.js";
@@ -36,8 +36,8 @@ export interface Served {
 /** The binding on two ports below `/mount`, its every method answered by `answering`. */
 export async function serve(answering: Answering, limits: Partial<Limits> = {}): Promise<Served> {
   const { logger, lines } = recordingLogger();
-  const arrivals = new Arrivals({ limits: { ...defaultLimits, ...limits } });
-  const shared = { versions: servedVersions, limits: { ...defaultLimits, ...limits }, arrivals, logger };
+  const inboundBudget = new InboundBudget({ limits: { ...defaultLimits, ...limits } });
+  const shared = { versions: servedVersions, limits: { ...defaultLimits, ...limits }, inboundBudget, logger };
   const compressions = [compressionGzip, compressionBrotli];
   const options = { ...shared, invoke: async (invocation: Invocation) => answering(invocation) };
   const binding = createConnectBinding(options, { compressions });

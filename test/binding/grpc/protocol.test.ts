@@ -18,7 +18,7 @@ import {
 import { A2AService, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../../src/core/error.js";
 import { defaultLimits } from "../../../src/core/limits.js";
-import { Arrivals } from "../../../src/http/arrivals.js";
+import { InboundBudget } from "../../../src/http/inbound-budget.js";
 import { slowReader } from "../../../src/http/response.js";
 import { mark } from "../../../src/wire/marks.js";
 import { begun, frame, RST_STREAM, request } from "../../network/frames.js";
@@ -408,14 +408,14 @@ async function lateCall(session: ClientHttp2Session): Promise<Answer | undefined
 describe("a fault where a call begins", () => {
   it("is the end of this call, and of no other", async () => {
     let isFaulty = false;
-    class Faulty extends Arrivals {
-      override begin(request: Parameters<Arrivals["begin"]>[0]): void {
+    class Faulty extends InboundBudget {
+      override begin(request: Parameters<InboundBudget["begin"]>[0]): void {
         if (isFaulty) throw new Error("a fault");
         super.begin(request);
       }
     }
-    const arrivals = new Faulty({ limits: defaultLimits });
-    const { port, lines } = await serve(() => task, { arrivals });
+    const inboundBudget = new Faulty({ limits: defaultLimits });
+    const { port, lines } = await serve(() => task, { inboundBudget });
     const session = open(port);
     const send = (): Promise<Answer> => {
       const stream = begin(session);

@@ -16,7 +16,7 @@ import { createGrpcBinding } from "../../../src/binding/grpc/embedded/binding.js
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "../../../src/binding/grpc/server.js";
 import { defaultLimits } from "../../../src/core/limits.js";
 import type { Logger } from "../../../src/core/log.js";
-import { Arrivals } from "../../../src/http/arrivals.js";
+import { InboundBudget } from "../../../src/http/inbound-budget.js";
 import type { Invocation, InvocationResult, Invoke } from "../../../src/service/invoke.js";
 import { afterEachTest } from "../../support/clean-up.js";
 
@@ -64,8 +64,8 @@ export async function serve(
 ): Promise<Served & { readonly server: GrpcServer }> {
   const { logger, lines } = recordingLogger();
   const invoke: Invoke = async (invocation) => answering(invocation);
-  const arrivals = new Arrivals({ limits: defaultLimits });
-  const shared = { limits: defaultLimits, arrivals, logger, ...options };
+  const inboundBudget = new InboundBudget({ limits: defaultLimits });
+  const shared = { limits: defaultLimits, inboundBudget, logger, ...options };
   const services = [{ ...shared, service: A2AService, version: "1.0", invoke }] as const;
   const server = createGrpcServer({ host: "127.0.0.1", port: 0, services, ...shared });
   cleanup(() => server.drain(0));

@@ -6,7 +6,7 @@ import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { BindingOptions, HttpBinding } from "../../../src/binding/binding.js";
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
 import type { Logger } from "../../../src/core/log.js";
-import { Arrivals } from "../../../src/http/arrivals.js";
+import { InboundBudget } from "../../../src/http/inbound-budget.js";
 import type { Invocation, InvocationResult, Invoke } from "../../../src/service/invoke.js";
 import { servedVersions } from "../../../src/version/versions.js";
 import { handlerOf } from "../../support/binding-handler.js";
@@ -71,7 +71,7 @@ export async function serve(make: (options: BindingOptions) => HttpBinding, setu
     versions: servedVersions.only([]),
     invoke: noted,
     limits,
-    arrivals: new Arrivals({ limits }),
+    inboundBudget: new InboundBudget({ limits }),
     logger,
   });
   const handler = handlerOf(binding, logger, (answer) => void answer.catch((error: unknown) => broken.push(error)));

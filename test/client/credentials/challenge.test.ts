@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { scopesAskedFor } from "../../../src/client/credentials/shown.js";
+import { scopesAskedFor } from "../../../src/client/credentials/call-credentials.js";
 import { A2AError } from "../../../src/core/error.js";
 
 const asked = (header: string, reason: "PERMISSION_DENIED" | "UNAUTHENTICATED" = "PERMISSION_DENIED", metadata = {}) =>

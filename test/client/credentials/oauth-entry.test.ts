@@ -24,7 +24,7 @@ describe("parley-a2a/client/oauth", () => {
   });
 
   it("is no part of what a client without it loads", () => {
-    const { files: others } = importGraph("src/client/credentials/shown.ts");
+    const { files: others } = importGraph("src/client/credentials/call-credentials.ts");
     expect([...others].filter((file) => file.includes("/oauth/"))).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 import { fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { CallCredentials } from "../../../src/client/credentials/call-credentials.js";
 import { type ChooseOptions, chooseCredentials } from "../../../src/client/credentials/choose.js";
 import type { Credentials } from "../../../src/client/credentials/credential.js";
-import { ShownCredentials } from "../../../src/client/credentials/shown.js";
 import type { HttpClient } from "../../../src/client/platform.js";
 import { A2AError } from "../../../src/core/error.js";
 import type { CallOptions, Driver, Reply } from "../../support/driver.js";
@@ -34,7 +34,7 @@ export interface Shown {
 
 /** The credentials of one call, and what an attempt of it shows. */
 export function showing({ card, url, credentials, http = noHttp, signal, ...options }: AuthenticatedCall) {
-  const shown = new ShownCredentials(chooseCredentials(card, credentials, options), {
+  const shown = new CallCredentials(chooseCredentials(card, credentials, options), {
     card,
     url,
     http,

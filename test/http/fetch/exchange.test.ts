@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { defaultLimits } from "../../../src/core/limits.js";
 import { silentLogger } from "../../../src/core/log.js";
-import { Arrivals } from "../../../src/http/arrivals.js";
 import { eventsResponse } from "../../../src/http/event-stream.js";
 import { FetchExchange } from "../../../src/http/fetch/handler.js";
+import { InboundBudget } from "../../../src/http/inbound-budget.js";
 import { PiecesBody } from "../../../src/http/pieces.js";
 import { callOf } from "../../../src/http/request.js";
 import { slowReader } from "../../../src/http/response.js";
@@ -153,15 +153,15 @@ describe("FetchExchange", () => {
 });
 
 describe("FetchExchange.readBody()", () => {
-  const arrivals = new Arrivals({ limits: defaultLimits });
+  const inboundBudget = new InboundBudget({ limits: defaultLimits });
   const size = { max: 10, framing: 0 };
   const post = (body: ReadableStream<Uint8Array>, more: object = {}): FetchExchange =>
     exchangeOf({ method: "POST", body, duplex: "half", ...more } as RequestInit);
 
   it("puts the pieces together", async () => {
     const body = new Blob(["a", "bc"]).stream() as ReadableStream<Uint8Array>;
-    expect((await post(body).readBody(size, arrivals)).toString()).toBe("abc");
-    expect((await exchangeOf().readBody(size, arrivals)).length).toBe(0);
+    expect((await post(body).readBody(size, inboundBudget)).toString()).toBe("abc");
+    expect((await exchangeOf().readBody(size, inboundBudget)).length).toBe(0);
   });
 
   it("stops where it is too large, and does not read the rest", async () => {
@@ -172,7 +172,7 @@ describe("FetchExchange.readBody()", () => {
         cancelled = true;
       },
     });
-    await expect(post(body).readBody(size, arrivals)).rejects.toMatchObject({ reason: "REQUEST_TOO_LARGE" });
+    await expect(post(body).readBody(size, inboundBudget)).rejects.toMatchObject({ reason: "REQUEST_TOO_LARGE" });
     await rounds();
     expect(cancelled).toBe(true);
   });
@@ -180,11 +180,11 @@ describe("FetchExchange.readBody()", () => {
   it("ends with the client's leaving, and with a body that breaks", async () => {
     const controller = new AbortController();
     const silent = new ReadableStream<Uint8Array>();
-    const read = post(silent, { signal: controller.signal }).readBody(size, arrivals);
+    const read = post(silent, { signal: controller.signal }).readBody(size, inboundBudget);
     controller.abort();
     await expect(read).rejects.toMatchObject({ reason: "CANCELLED" });
     const broken = new ReadableStream<Uint8Array>({ start: (c) => c.error(new Error("broken")) });
-    await expect(post(broken).readBody(size, arrivals)).rejects.toMatchObject({ reason: "CANCELLED" });
+    await expect(post(broken).readBody(size, inboundBudget)).rejects.toMatchObject({ reason: "CANCELLED" });
   });
 
   it("reads no more of a body when its client has left", async () => {
@@ -199,7 +199,7 @@ describe("FetchExchange.readBody()", () => {
       },
     });
     const client = new AbortController();
-    const read = post(body, { signal: client.signal }).readBody(size, arrivals);
+    const read = post(body, { signal: client.signal }).readBody(size, inboundBudget);
     await rounds();
     client.abort();
     await expect(read).rejects.toMatchObject({ reason: "CANCELLED" });
@@ -208,7 +208,7 @@ describe("FetchExchange.readBody()", () => {
   });
 
   it("does not wait for the rest of a body for ever", async () => {
-    const quick = new Arrivals({ limits: { ...defaultLimits, requestTimeoutMs: 20 } });
+    const quick = new InboundBudget({ limits: { ...defaultLimits, requestTimeoutMs: 20 } });
     let cancelled = false;
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(new Uint8Array(1)),

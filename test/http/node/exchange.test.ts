@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
 import { defaultLimits } from "../../../src/core/limits.js";
-import { Arrivals } from "../../../src/http/arrivals.js";
+import { InboundBudget } from "../../../src/http/inbound-budget.js";
 import { NodeExchange } from "../../../src/http/node/exchange.js";
 
 const opened: http.Server[] = [];
@@ -88,7 +88,7 @@ describe("NodeExchange.readBody()", () => {
     const url = await serve((request, response) => {
       const exchange = exchangeOf(request, response);
       exchange
-        .readBody({ max: 100, framing: 0 }, new Arrivals({ limits: defaultLimits }))
+        .readBody({ max: 100, framing: 0 }, new InboundBudget({ limits: defaultLimits }))
         .then(String, ({ reason }) => reason)
         .then((text: string) => exchange.reply({ ...whole, body: text }));
     });

@@ -147,7 +147,7 @@ async function deliver(store: TaskStore, kind: (typeof outcomes)[number], at: nu
           ? { kind, at }
           : { kind, at, failure: "gone", attempt };
   const reached = kind === "done" ? headPosition : Math.min(headPosition, position + 1);
-  await store.settleDelivery({ key: { taskId, configId }, holder: "me", claim, position: reached, outcome });
+  await store.completeDelivery({ key: { taskId, configId }, holder: "me", claim, position: reached, outcome });
 }
 
 /**

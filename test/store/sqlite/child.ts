@@ -116,8 +116,9 @@ async function deliverForEver(): Promise<void> {
     const kind = (["done", "done", "retry", "dead", "later"] as const)[turn % 5] ?? "done";
     const outcome = { kind, at: Date.now(), failure: "no", failingSince: Date.now() };
     const end = kind === "done" ? ((await store.head({ taskId }))?.position ?? position) : position;
-    const said = await store.settleDelivery({ ...progress, position: end, outcome });
-    if (said === "more") await store.settleDelivery({ ...progress, position: end, outcome: { kind: "later", at: 0 } });
+    const said = await store.completeDelivery({ ...progress, position: end, outcome });
+    if (said === "more")
+      await store.completeDelivery({ ...progress, position: end, outcome: { kind: "later", at: 0 } });
     if (said !== "lost" && configId === "x") say(`delivered ${taskId} ${end}`);
   };
   await Promise.all([...Array.from({ length: 8 }, (_, caller) => grow(caller)), deliver()]);
@@ -134,7 +135,7 @@ async function giveUpAndLook(): Promise<void> {
   const claim = { holder: "me", leaseMs: 60_000, limit: 100 };
   for (const { taskId, configId, position, claim: number } of await store.claimDeliveries({ ...claim, now: 9_999 })) {
     const progress = { key: { taskId, configId }, holder: "me", claim: number, position };
-    await store.settleDelivery({ ...progress, outcome: { kind: "dead", at: 5_000, failure: "refused" } });
+    await store.completeDelivery({ ...progress, outcome: { kind: "dead", at: 5_000, failure: "refused" } });
   }
   say("given up");
   for (;;) {
@@ -212,7 +213,7 @@ async function deliverSome(store: TaskStore, round: number): Promise<void> {
     say(`delivering ${taskId}`);
     if (round % 2 === 0) continue;
     const progress = { key: { taskId, configId }, holder: name, claim, position: 2 };
-    say(`settled ${taskId} ${await store.settleDelivery({ ...progress, outcome: { kind: "done" } })}`);
+    say(`settled ${taskId} ${await store.completeDelivery({ ...progress, outcome: { kind: "done" } })}`);
   }
 }
 

@@ -317,7 +317,7 @@ function writeEverything(committer: Committer, read: () => void): void {
     const [{ claim }] = claimedOf(batch as ClaimedBatch) as [ClaimedDelivery];
     write({ method: "savePushPosition", request: { key, holder, claim, position: 1 } });
     const outcome = { kind: "dead", at: 1, failure: "f", attempt } as const;
-    write({ method: "settleDelivery", request: { key, holder, claim, position: 1, outcome } });
+    write({ method: "completeDelivery", request: { key, holder, claim, position: 1, outcome } });
     write({ method: "redriveDeliveries", request: { now: 1, keys: [key] } });
   }
   const targets = ["d", "e", "f", "g", "i", "j"];

@@ -4,7 +4,7 @@ import { PartsView } from "../../content/parts-view.js";
 import { operateWords } from "../../texts/operate.js";
 import { Badge, Button, css, Skeleton } from "../../ui/parts.js";
 import page from "./conversation.module.css";
-import { type ArtifactVersion, anchorOf, type Place, wholeText } from "./lineage.js";
+import { type ArtifactVersion, anchorOf, type VersionPosition, wholeText } from "./lineage.js";
 
 const Diff = lazy(() => import("../../content/diff-view.js"));
 
@@ -13,7 +13,7 @@ const { conversation: texts } = operateWords;
 interface ArtifactCardProps {
   readonly taskId: string;
   readonly artifact: Artifact;
-  readonly place: Place | undefined;
+  readonly place: VersionPosition | undefined;
 }
 
 /** An artifact, with the versions before and after it in the conversation. */

@@ -7,7 +7,7 @@ export interface ArtifactVersion {
 }
 
 /** The place of an artifact among those of its name. */
-export interface Place {
+export interface VersionPosition {
   /** Number of this version, from 1. */
   readonly at: number;
   readonly of: number;
@@ -24,7 +24,7 @@ function nameIn({ name, parts }: Artifact): string {
 export const anchorOf = ({ taskId, artifact }: ArtifactVersion): string => `${taskId}-${artifact.artifactId}`;
 
 /** Finds which artifacts of a conversation are versions of one another: those that have one name, in the order of their tasks. */
-export function lineageOf(tasks: readonly Task[]): ReadonlyMap<Artifact, Place> {
+export function lineageOf(tasks: readonly Task[]): ReadonlyMap<Artifact, VersionPosition> {
   const byName = new Map<string, ArtifactVersion[]>();
   for (const { id: taskId, artifacts } of tasks) {
     for (const artifact of artifacts) {
@@ -35,7 +35,7 @@ export function lineageOf(tasks: readonly Task[]): ReadonlyMap<Artifact, Place> 
       else known.push({ taskId, artifact });
     }
   }
-  const places = new Map<Artifact, Place>();
+  const places = new Map<Artifact, VersionPosition>();
   for (const versions of byName.values()) {
     if (versions.length < 2) continue;
     for (const [index, { artifact }] of versions.entries()) {

@@ -9,7 +9,7 @@ import { TaskLink } from "../shared/names.js";
 import look from "../shared/shared.module.css";
 import { ArtifactCard } from "./artifact-card.js";
 import page from "./conversation.module.css";
-import type { Place } from "./lineage.js";
+import type { VersionPosition } from "./lineage.js";
 import type { ConversationTask } from "./use-conversation.js";
 
 const { conversation: texts } = operateWords;
@@ -19,7 +19,7 @@ const STEP = 30;
 
 interface TaskSectionProps {
   readonly task: ConversationTask;
-  readonly lineage: ReadonlyMap<Artifact, Place>;
+  readonly lineage: ReadonlyMap<Artifact, VersionPosition>;
 }
 
 /** A task in its conversation: its messages in order, then its artifacts. */

@@ -12,7 +12,7 @@ function enter(event: KeyboardEvent): void {
 }
 
 /** Goes from the answer back to its task. */
-function leave({ target }: KeyboardEvent): void {
+function blurField({ target }: KeyboardEvent): void {
   if (target instanceof HTMLTextAreaElement) target.closest<HTMLElement>("[data-inbox]")?.focus();
 }
 
@@ -33,7 +33,7 @@ export function useCardKeys(): void {
       j: move(1),
       k: move(-1),
       Enter: enter,
-      Escape: leave,
+      Escape: blurField,
     });
   }, []);
 }

@@ -7,7 +7,7 @@ import { type ChangeKind, changeAll, type Failure } from "./changes.js";
 import type { TaskRow } from "./task-row.js";
 
 /** A change that waits for its confirmation. */
-export interface Asked {
+export interface RequestedAction {
   readonly kind: ChangeKind;
   readonly ids: readonly string[];
 }
@@ -16,7 +16,7 @@ export interface Asked {
 const MAX_FAILURES = 20;
 
 interface ActionDialogProps {
-  readonly asked: Asked | undefined;
+  readonly asked: RequestedAction | undefined;
   readonly onClose: () => void;
   /** Called for each task that was changed, without a row if it was deleted. */
   readonly onChanged: (kind: ChangeKind, id: string, row: TaskRow | undefined) => void;
@@ -29,7 +29,11 @@ export function ActionDialog({ asked, onClose, onChanged }: ActionDialogProps): 
   return <OpenDialog key={key} asked={asked} onClose={onClose} onChanged={onChanged} />;
 }
 
-function OpenDialog({ asked: { kind, ids }, onClose, onChanged }: ActionDialogProps & { asked: Asked }): ReactNode {
+function OpenDialog({
+  asked: { kind, ids },
+  onClose,
+  onChanged,
+}: ActionDialogProps & { asked: RequestedAction }): ReactNode {
   const { ask } = taskWords;
   const [text, setText] = useState("");
   const [done, setDone] = useState<number>();

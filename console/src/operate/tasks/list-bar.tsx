@@ -2,7 +2,7 @@ import { ArrowUp, RotateCw } from "lucide-react";
 import type { ReactNode } from "react";
 import { taskWords } from "../../texts/tasks.js";
 import { Button, css } from "../../ui/parts.js";
-import type { Asked } from "./action-dialog.js";
+import type { RequestedAction } from "./action-dialog.js";
 import page from "./tasks.module.css";
 import type { TaskList } from "./use-task-list.js";
 
@@ -14,7 +14,7 @@ interface ListBarProps {
   readonly chosen: ReadonlySet<string>;
   readonly mayWrite: boolean;
   readonly onClear: () => void;
-  readonly onAsk: (asked: Asked) => void;
+  readonly onAsk: (asked: RequestedAction) => void;
 }
 
 /** The line above the list: its length, new tasks, and what can be done with the chosen ones. */

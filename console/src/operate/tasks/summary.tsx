@@ -7,7 +7,7 @@ import { taskPageWords } from "../../texts/task.js";
 import { taskWords } from "../../texts/tasks.js";
 import { Button, Bytes, CopyText, css, Facts, Time } from "../../ui/parts.js";
 import { StateBadge } from "../../ui/states.js";
-import { ActionDialog, type Asked } from "./action-dialog.js";
+import { ActionDialog, type RequestedAction } from "./action-dialog.js";
 import type { ChangeKind } from "./changes.js";
 import { LiveState } from "./live-state.js";
 import { useMayWrite, useSession } from "./role.js";
@@ -101,7 +101,7 @@ const kinds: readonly ChangeKind[] = ["cancel", "fail", "export", "delete"];
 function Actions({ task, taskId, summary, isDamaged, onDeleted }: ActionsProps): ReactNode {
   const mayWrite = useMayWrite();
   const session = useSession();
-  const [asked, setAsked] = useState<Asked>();
+  const [asked, setAsked] = useState<RequestedAction>();
   const owns = session?.agents.filter(({ own: isOwn }) => isOwn) ?? [];
   const own = owns.find(({ name }) => name === summary?.agent) ?? (owns.length === 1 ? owns[0] : undefined);
   const onChanged = (kind: ChangeKind): void => {

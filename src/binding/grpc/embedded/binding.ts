@@ -17,7 +17,7 @@ import { GrpcCallStart, type StreamCall, sendHeaders, statusFor, type UnaryCall 
 import { type DecodedRequest, type GrpcDefinition, grpcServiceDefinition, withoutPrefix } from "./definition.js";
 import { GrpcJsSink } from "./stream.js";
 
-interface GrpcBindingOptions extends Omit<ServiceBindingOptions, "arrivals" | "version"> {
+interface GrpcBindingOptions extends Omit<ServiceBindingOptions, "inboundBudget" | "version"> {
   /** Version implied by the package of the service. Default: that of the service itself. */
   readonly version?: string;
   /** True if the grpc-js server uses TLS, which handlers cannot see. Default false. */

@@ -11,7 +11,7 @@ import type { Scope } from "../scope.js";
 import { loginFailure } from "./plan.js";
 import type { Flow } from "./store.js";
 
-export interface Asked {
+export interface LoginRequest {
   readonly agent: string;
   readonly flow: Flow;
   readonly declared: SecurityScheme;
@@ -30,7 +30,7 @@ const SIGN_IN_MS = 600_000;
 const NAME = "login";
 
 /** Gets tokens by a flow of OAuth. Returns them as the client stores them. @throws Failure */
-export async function obtainTokens(context: Scope, asked: Asked): Promise<Readonly<Record<string, string>>> {
+export async function obtainTokens(context: Scope, login: LoginRequest): Promise<Readonly<Record<string, string>>> {
   const tokens = new Map<string, string>();
   const noted = {
     get: (key: string) => tokens.get(key),
@@ -41,18 +41,18 @@ export async function obtainTokens(context: Scope, asked: Asked): Promise<Readon
       tokens.set(key, text);
     },
   };
-  const options = { ...asked.options, tokens: noted };
+  const options = { ...login.options, tokens: noted };
   try {
-    if (asked.flow === "code") await byCode(context, asked, options);
-    else await byCredential(context, asked, await credentialOf(context, asked, options));
+    if (login.flow === "code") await byCode(context, login, options);
+    else await byCredential(context, login, await credentialOf(context, login, options));
   } catch (error) {
     if (context.signal.aborted || error instanceof Failure || !(error instanceof A2AError)) throw error;
-    throw failureOf(error, asked);
+    throw failureOf(error, login);
   }
   return Object.fromEntries(tokens);
 }
 
-function failureOf(error: A2AError, { flow }: Asked): Failure {
+function failureOf(error: A2AError, { flow }: LoginRequest): Failure {
   if (error.reason === "UNAVAILABLE" || error.reason === "DEADLINE_EXCEEDED") {
     return new Failure("A2ACLI_ERR_UNREACHABLE", error.message, { hint: "try again later", cause: error });
   }
@@ -63,7 +63,7 @@ function failureOf(error: A2AError, { flow }: Asked): Failure {
     : loginFailure(error.message, "check --client-id and the scopes that the client may have", error);
 }
 
-async function credentialOf(context: Scope, { flow }: Asked, options: OAuthOptions): Promise<Credential> {
+async function credentialOf(context: Scope, { flow }: LoginRequest, options: OAuthOptions): Promise<Credential> {
   if (flow === "client-credentials") {
     const { clientCredentials } = await import("../../../client/oauth/client-credentials.js");
     return clientCredentials(options);
@@ -80,33 +80,33 @@ async function credentialOf(context: Scope, { flow }: Asked, options: OAuthOptio
 }
 
 /** Lets a credential fetch its token, as for a call. */
-async function byCredential({ signal }: Scope, asked: Asked, credential: Credential): Promise<void> {
-  const { agent, declared: scheme, scopes } = asked;
+async function byCredential({ signal }: Scope, login: LoginRequest, credential: Credential): Promise<void> {
+  const { agent, declared: scheme, scopes } = login;
   await credential.apply(
     { header: new Headers(), addQuery: () => {} },
     {
-      card: cardOf(asked),
+      card: cardOf(login),
       name: NAME,
       scheme,
       scopes,
       url: agent,
-      http: fetchClient(asked.options.fetch ?? fetch),
+      http: fetchClient(login.options.fetch ?? fetch),
       signal,
     },
   );
 }
 
-async function byCode(context: Scope, asked: Asked, options: OAuthOptions): Promise<void> {
+async function byCode(context: Scope, login: LoginRequest, options: OAuthOptions): Promise<void> {
   const { authorizationCode } = await import("../../../client/oauth/authorization-code.js");
   const { Redirect } = await import("./redirect.js");
-  const redirect = await Redirect.open(asked.redirectUri);
+  const redirect = await Redirect.open(login.redirectUri);
   try {
     const credential = authorizationCode({ ...options, storage: new Map(), redirectUri: redirect.url });
-    const page = await credential.begin({ card: cardOf(asked), interface: { url: asked.agent } });
+    const page = await credential.begin({ card: cardOf(login), interface: { url: login.agent } });
     redirect.expect(page.searchParams.get("state"));
     context.out.note("Open this page in a browser of this machine, and log in:");
     context.out.note(page.href);
-    if (asked.opensBrowser) (await import("./browser.js")).openInBrowser(page);
+    if (login.opensBrowser) (await import("./browser.js")).openInBrowser(page);
     const late = AbortSignal.timeout(SIGN_IN_MS);
     const signal = AbortSignal.any([context.signal, late]);
     const returned = await redirect.returned(signal).catch((error: unknown) => {
@@ -124,7 +124,7 @@ async function byCode(context: Scope, asked: Asked, options: OAuthOptions): Prom
 }
 
 /** Returns a card with the scheme alone. */
-function cardOf({ declared, scopes }: Asked): AgentCard {
+function cardOf({ declared, scopes }: LoginRequest): AgentCard {
   return create(AgentCardSchema, {
     securitySchemes: { [NAME]: declared },
     securityRequirements: [{ schemes: { [NAME]: { list: [...scopes] } } }],

@@ -73,7 +73,7 @@ export async function talk(
     for await (const turn of text === undefined ? linesIn(context) : [text]) {
       await plain.say(turn, turn, context.signal);
     }
-    return leave(context, plain);
+    return noteResume(context, plain);
   }
   context.endBudget();
   const screen = new Screen(io);
@@ -83,7 +83,7 @@ export async function talk(
     await chat.run(text, client.card.name);
   } finally {
     beside?.showIn(undefined);
-    leave(context, chat.talk);
+    noteResume(context, chat.talk);
   }
 }
 
@@ -93,7 +93,7 @@ async function* linesIn({ io, signal }: Context): AsyncGenerator<string> {
 }
 
 /** Prints the ids, and the command that continues the conversation. */
-function leave(context: Context, talk: Talk): void {
+function noteResume(context: Context, talk: Talk): void {
   const { contextId, taskId } = talk.ids;
   if (contextId === undefined && taskId === undefined) return;
   const ids = [

@@ -94,7 +94,7 @@ function rendered(tokens: readonly Token[], look: MarkdownLook): readonly string
   return blocks(tokens, { ...look, width: Math.min(look.width, MAX_WIDTH), depth: 0 });
 }
 
-interface Place extends MarkdownLook {
+interface BlockLook extends MarkdownLook {
   readonly depth: number;
 }
 
@@ -113,7 +113,7 @@ function styled(text: string, style: keyof typeof styles, { colour }: MarkdownLo
   return colour && text !== "" ? `\x1b[${begin}m${text}\x1b[${end}m` : text;
 }
 
-function blocks(tokens: readonly Token[], place: Place): string[] {
+function blocks(tokens: readonly Token[], place: BlockLook): string[] {
   const all: string[] = [];
   for (const token of tokens) {
     if (token.type === "space") continue;
@@ -125,7 +125,7 @@ function blocks(tokens: readonly Token[], place: Place): string[] {
   return place.depth === 0 && all.length > 0 ? [...all, ""] : all;
 }
 
-function block(token: Token, place: Place): string[] {
+function block(token: Token, place: BlockLook): string[] {
   switch (token.type) {
     case "heading":
       return wrap(
@@ -152,7 +152,7 @@ function block(token: Token, place: Place): string[] {
   }
 }
 
-function inner(place: Place, indent: number): Place {
+function inner(place: BlockLook, indent: number): BlockLook {
   return { ...place, width: Math.max(10, place.width - indent), depth: place.depth + 1 };
 }
 
@@ -160,7 +160,7 @@ function marker({ ordered, start }: Tokens.List, at: number): string {
   return ordered ? `${Number(start || 1) + at}. ` : "• ";
 }
 
-function listItem(item: Tokens.ListItem, bullet: string, place: Place): string[] {
+function listItem(item: Tokens.ListItem, bullet: string, place: BlockLook): string[] {
   const box = item.task ? `[${item.checked === true ? "x" : " "}] ` : "";
   const indent = " ".repeat(bullet.length);
   const [first = "", ...more] = blocks(
@@ -174,12 +174,12 @@ function indented(lines: readonly string[], by: string): string[] {
   return lines.map((line) => by + line);
 }
 
-function wrap(text: string, { width }: Place): string[] {
+function wrap(text: string, { width }: BlockLook): string[] {
   return wrapAnsi(text, width, { hard: true }).split("\n");
 }
 
 /** Returns a table; one that does not fit is shown as its cells, a line each. */
-function tableLines({ header, rows }: Tokens.Table, place: Place): string[] {
+function tableLines({ header, rows }: Tokens.Table, place: BlockLook): string[] {
   const cells = [header, ...rows].map((row) => row.map((cell) => inline(cell, place)));
   const widths = header.map((_, at) => Math.max(...cells.map((row) => stringWidth(row[at] ?? ""))));
   if (widths.reduce((sum, width) => sum + width + 3, -3) > place.width) {
@@ -197,7 +197,7 @@ function tableLines({ header, rows }: Tokens.Table, place: Place): string[] {
 }
 
 /** Returns the text of a token with the styles of its parts. */
-function inline(token: Token | Tokens.TableCell, place: Place, depth = 0): string {
+function inline(token: Token | Tokens.TableCell, place: BlockLook, depth = 0): string {
   const { tokens } = token as { readonly tokens?: Token[] };
   const text = (): string =>
     tokens === undefined || depth > MAX_DEPTH
@@ -222,7 +222,7 @@ function inline(token: Token | Tokens.TableCell, place: Place, depth = 0): strin
   }
 }
 
-function link(text: string, href: string, place: Place): string {
+function link(text: string, href: string, place: BlockLook): string {
   const shown = styled(text, "underline", place);
   return text === href || `mailto:${text}` === href || href === "" ? shown : `${shown} (${href})`;
 }

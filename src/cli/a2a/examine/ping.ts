@@ -94,7 +94,7 @@ async function ping(
   return { ...place, ...summary(latencies, count, error) };
 }
 
-function summary(latencies: readonly number[], calls: number, error: string | null): Omit<Pinged, keyof Place> {
+function summary(latencies: readonly number[], calls: number, error: string | null): Omit<Pinged, keyof PingTarget> {
   const [first, ...later] = latencies;
   const sorted = (later.length > 0 ? later : latencies).toSorted((one, other) => one - other);
   const at = (share: number): number | null => {
@@ -112,7 +112,7 @@ function summary(latencies: readonly number[], calls: number, error: string | nu
   };
 }
 
-type Place = Pick<Pinged, "binding" | "version" | "url">;
+type PingTarget = Pick<Pinged, "binding" | "version" | "url">;
 
 const rounded = (ms: number): number => Math.round(ms * 10) / 10;
 

@@ -24,23 +24,23 @@ interface Fetching {
 export async function fetchTo(url: string, file: FileHandle, { hosts, signal }: Fetching): Promise<void> {
   const parsed = parseUrl(url);
   if (!/^https?:$/.test(parsed?.protocol ?? "") || parsed?.username !== "" || parsed.password !== "") {
-    throw refused(url, "only URLs of http and https without credentials are fetched");
+    throw fetchFailure(url, "only URLs of http and https without credentials are fetched");
   }
   const guard = new TargetGuard({ allowHttp: true, allow: hosts });
   try {
     // A name is checked by its look-up, an address here.
     guard.admit(parsed.hostname);
     const answer = await answerOf(parsed, guard, AbortSignal.any([signal, AbortSignal.timeout(fetchLimits.timeoutMs)]));
-    if (answer.statusCode !== 200) throw refused(url, `the server answers with status ${answer.statusCode}`);
+    if (answer.statusCode !== 200) throw fetchFailure(url, `the server answers with status ${answer.statusCode}`);
     let size = 0;
     for await (const chunk of answer) {
       size += (chunk as Buffer).length;
-      if (size > fetchLimits.maxBytes) throw refused(url, `the file has more than ${fetchLimits.maxBytes} bytes`);
+      if (size > fetchLimits.maxBytes) throw fetchFailure(url, `the file has more than ${fetchLimits.maxBytes} bytes`);
       await file.write(chunk as Buffer);
     }
   } catch (error) {
     if (error instanceof Failure || signal.aborted) throw error;
-    throw refused(url, messageIn(error));
+    throw fetchFailure(url, messageIn(error));
   }
 }
 
@@ -53,7 +53,7 @@ function answerOf(url: URL, { lookup }: TargetGuard, signal: AbortSignal): Promi
   });
 }
 
-function refused(url: string, why: string): Failure {
+function fetchFailure(url: string, why: string): Failure {
   return new Failure("PARLEY_ERR_NOT_SAVED", `${withoutSecrets(url)} cannot be fetched: ${why}.`, {
     hint: "a host of this network is fetched from with --fetch-host",
   });

@@ -37,21 +37,21 @@ export async function openPushWait(context: Context): Promise<PushWait> {
   }
   const token = newToken();
   context.out.redactor.add(token);
-  const arrivals = new Arrivals();
+  const settledTasks = new SettledTasks();
   const webhook = await openWebhook({
     host: url === undefined || isLoopback(url) ? "127.0.0.1" : "0.0.0.0",
     port: port ?? (url === undefined ? 0 : Number(new URL(url).port || 80)),
     path: new URL(url ?? "http://a/").pathname,
     url,
     trust: { tokens: [token], acceptUnsigned: true },
-    handle: async (event) => arrivals.add(event),
+    handle: async (event) => settledTasks.add(event),
     refused: (why) => context.out.warn(`a notification was refused: ${why}`),
   });
   context.out.note(`note: waiting for push notifications at ${webhook.url}`);
-  return waitAt(context, webhook, token, arrivals);
+  return waitAt(context, webhook, token, settledTasks);
 }
 
-function waitAt(context: Context, webhook: Webhook, token: string, arrivals: Arrivals): PushWait {
+function waitAt(context: Context, webhook: Webhook, token: string, settledTasks: SettledTasks): PushWait {
   const { signal, settings } = context;
   return {
     config: { url: webhook.url, token },
@@ -60,7 +60,7 @@ function waitAt(context: Context, webhook: Webhook, token: string, arrivals: Arr
       const { client } = await context.agent();
       let task = first;
       while (!isSettled(task)) {
-        await orAborted(within(POLLS * settings.pollInterval, arrivals.settled(task.id)), signal);
+        await orAborted(within(POLLS * settings.pollInterval, settledTasks.settled(task.id)), signal);
         task = await client.getTask({ id: task.id, ...history }, { signal });
       }
       return task;
@@ -68,7 +68,7 @@ function waitAt(context: Context, webhook: Webhook, token: string, arrivals: Arr
   };
 }
 
-class Arrivals {
+class SettledTasks {
   readonly #settled = new Set<string>();
   #notify: () => void = () => {};
 

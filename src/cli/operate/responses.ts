@@ -7,10 +7,10 @@ import { jsonLine } from "./format.js";
 import { print, remark } from "./io.js";
 import { type ReachFlags, type Service, withService } from "./service.js";
 
-type Answer<M extends DescMethodUnary> = MessageShape<M["output"]>;
+type ResponseOf<M extends DescMethodUnary> = MessageShape<M["output"]>;
 
 /** Type of the items in a field of an answer. */
-type ItemOf<M extends DescMethodUnary, F extends keyof Answer<M>> = Answer<M>[F] extends readonly (infer T)[]
+type ItemOf<M extends DescMethodUnary, F extends keyof ResponseOf<M>> = ResponseOf<M>[F] extends readonly (infer T)[]
   ? T
   : never;
 
@@ -29,8 +29,8 @@ export function printAnswer<M extends DescMethodUnary>(
   flags: ReachFlags,
   method: M,
   request: MessageInitShape<M["input"]>,
-  linesOf: (answer: Answer<M>) => readonly string[],
-  check?: (answer: Answer<M>) => void,
+  linesOf: (answer: ResponseOf<M>) => readonly string[],
+  check?: (answer: ResponseOf<M>) => void,
 ): Promise<void> {
   return withService(flags, io, async (client) => {
     const answer = await call(client, method, request);
@@ -41,7 +41,7 @@ export function printAnswer<M extends DescMethodUnary>(
 }
 
 /** A list of the service, and how it is shown. */
-interface ListText<M extends DescMethodUnary, F extends keyof Answer<M>> {
+interface ListText<M extends DescMethodUnary, F extends keyof ResponseOf<M>> {
   readonly request?: MessageInitShape<M["input"]>;
   /** Field of the answer with the items. */
   readonly items: F;
@@ -53,7 +53,7 @@ interface ListText<M extends DescMethodUnary, F extends keyof Answer<M>> {
 }
 
 /** Reads a list up to a limit, and prints it as a table, or as one JSON object. */
-export function printList<M extends DescMethodUnary, F extends keyof Answer<M> & string>(
+export function printList<M extends DescMethodUnary, F extends keyof ResponseOf<M> & string>(
   io: Io,
   flags: ReachFlags,
   method: M,
@@ -75,7 +75,7 @@ export function printList<M extends DescMethodUnary, F extends keyof Answer<M> &
  * Reads a list up to a limit. A page may be short or empty although more follow.
  * @returns the items, and the token of the next page; empty if there is none
  */
-export async function readPages<M extends DescMethodUnary, F extends keyof Answer<M> & string>(
+export async function readPages<M extends DescMethodUnary, F extends keyof ResponseOf<M> & string>(
   client: Service["client"],
   method: M,
   items: F,
@@ -95,7 +95,7 @@ function call<M extends DescMethodUnary>(
   client: Service["client"],
   { localName }: M,
   request: MessageInitShape<M["input"]>,
-): Promise<Answer<M>> {
+): Promise<ResponseOf<M>> {
   const method = client[localName as keyof Service["client"]] as (request: unknown) => unknown;
-  return method(request) as Promise<Answer<M>>;
+  return method(request) as Promise<ResponseOf<M>>;
 }

@@ -15,7 +15,7 @@ interface ShownFor {
 }
 
 /** The credentials of one call: applies them, and renews them after a rejection. */
-export class ShownCredentials {
+export class CallCredentials {
   readonly #unmet: string | undefined;
   readonly #all: readonly { readonly chosen: ChosenScheme; readonly context: CredentialContext }[];
 

@@ -9,7 +9,7 @@ export function json(status: number, value: unknown, ...more: readonly Header[])
 }
 
 /** Returns the answer to a refused request, without a challenge, at which a browser would ask for a password. */
-export function refused(error: A2AError): HttpResponse {
+export function rejectionResponse(error: A2AError): HttpResponse {
   const { row, retryAfterMs } = error;
   const retry = retryAfterMs === undefined ? [] : [["retry-after", `${Math.ceil(retryAfterMs / 1_000)}`] as const];
   return json(row.http, { error: error.message }, ...retry);

@@ -15,7 +15,7 @@ import {
 import { words } from "../texts/words.js";
 
 /** A page in the navigation, with the second key of its shortcut after `g`. */
-export interface Place {
+export interface NavigationItem {
   readonly to: string;
   readonly name: string;
   readonly icon: LucideIcon;
@@ -23,7 +23,7 @@ export interface Place {
 }
 
 /** Pages for everybody. */
-export const talkPlaces: readonly Place[] = [
+export const talkItems: readonly NavigationItem[] = [
   { to: "/agents", name: words.agents, icon: Bot, key: "a" },
   { to: "/talk", name: words.talks, icon: MessageSquare, key: "m" },
   { to: "/recording", name: words.replay, icon: History, key: "r" },
@@ -31,7 +31,7 @@ export const talkPlaces: readonly Place[] = [
 ];
 
 /** Pages of operators. */
-export const operatePlaces: readonly Place[] = [
+export const operateItems: readonly NavigationItem[] = [
   { to: "/operate/tasks", name: words.tasks, icon: ListTree, key: "t" },
   { to: "/operate/inbox", name: words.inbox, icon: Inbox, key: "i" },
   { to: "/operate/conversations", name: words.conversations, icon: MessagesSquare, key: "c" },

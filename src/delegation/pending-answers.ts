@@ -24,7 +24,7 @@ export function answeringPosition(
  * Answers of one turn in flight to other agents. The next question waits until they have arrived, because it ends the
  * turn.
  */
-export class Answers {
+export class PendingAnswers {
   #question: Promise<void> | undefined;
   readonly #open = new Set<Promise<void>>();
 

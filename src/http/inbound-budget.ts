@@ -5,7 +5,7 @@ import type { Limits } from "../core/limits.js";
 /** Maximum number of requests being received from one address; trusted proxies have no such limit. */
 export const arriving = { maxPerAddress: 4_096 } as const;
 
-interface ArrivalsOptions {
+interface InboundBudgetOptions {
   readonly limits: Pick<Limits, "maxArrivingBytes" | "maxRequestBytes" | "requestTimeoutMs">;
   /** Returns true for the address of a proxy, which many clients share. Default: no address is. */
   readonly isProxy?: ((address: string) => boolean) | undefined;
@@ -40,7 +40,7 @@ const SMALL_BYTES = 64 * 1024;
  * begins requests without finishing them does not block others. Requests that arrive within one event-loop turn are not
  * counted.
  */
-export class Arrivals {
+export class InboundBudget {
   /** `Limits.requestTimeoutMs`, for runtimes that do not enforce it themselves. */
   readonly requestTimeoutMs: number;
   readonly #maxShared: number;
@@ -55,7 +55,7 @@ export class Arrivals {
   #begun: PendingUpload[] = [];
   readonly #round: Deferred = { run: () => this.#check(), failed: () => {} };
 
-  constructor({ limits, isProxy = () => false }: ArrivalsOptions) {
+  constructor({ limits, isProxy = () => false }: InboundBudgetOptions) {
     this.requestTimeoutMs = limits.requestTimeoutMs;
     this.#maxBytes = Math.max(limits.maxArrivingBytes, limits.maxRequestBytes);
     this.#maxReserved = Math.floor(this.#maxBytes / 8);
