@@ -259,7 +259,7 @@ describe("the layers of src/", () => {
 
   it("let nobody but the composition root, the command line and itself name a database folder", () => {
     const wrong = imports.filter(({ from, to }) => {
-      const database = /^src\/store\/(memory|sqlite)\//.exec(to)?.[0];
+      const database = /^src\/store\/(memory|sqlite|postgres)\//.exec(to)?.[0];
       return database !== undefined && !from.startsWith(database) && !/^src\/(server|cli|testing)\//.test(from);
     });
     expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
