@@ -13,6 +13,7 @@ const files = ["src", "contract", "console/src"].flatMap((folder) =>
     .map((name) => join(folder, name)),
 );
 const textOf = (file: string): string => readFileSync(join(root, file), "utf8");
+const linesOf = (file: string): string[] => textOf(file).split("\n");
 
 const MAX_FILE_LINES = 400;
 const MAX_FUNCTION_LINES = 60;
@@ -56,14 +57,19 @@ const symbols: Readonly<Record<string, string>> = {
   "src/http/node/peer.ts": "sockets",
 };
 
-/** Numbers of protocol versions, or what looks like one, outside `version/`. */
+/** Lines outside `version/` with the number of a protocol version, or a text that looks like one. */
 const numbers: Readonly<Record<string, string>> = {
-  "src/wire/service-params.ts": "the specification gives an empty header a version (3.6.2)",
-  "src/push/host-limiter.ts": "a share",
-  "src/binding/grpc/server.ts": "a factor",
-  "src/binding/connect/universal.ts": "the version of HTTP",
-  "src/cli/operate/service.ts": "the version of HTTP",
+  'src/wire/service-params.ts: export const EMPTY_VERSION = "0.3";': "an empty header has a version (3.6.2)",
+  "src/wire/service-params.ts: * is 0.3 (3.6.2). Undefined for an invalid version.": "its comment",
+  "src/push/host-limiter.ts: const SAMPLE_SHARE = 0.1;": "a share",
+  "src/binding/grpc/server.ts: idleTimeoutMs: Math.ceil(limits.requestTimeoutMs * 1.1),": "a factor",
+  'src/binding/connect/universal.ts: if (request.httpVersion !== "1.1") {': "the version of HTTP",
+  'src/cli/operate/service.ts: httpVersion: "1.1",': "the version of HTTP",
 };
+
+/** Declarations at the top of a module, by names that each had several meanings before. */
+const homonym =
+  /^(?:export )?(?:async )?(?:const|let|function\*?|class|interface|type|enum) (textOf|joined|refused|Exchange|Answer|Place)\b/;
 
 describe("the code of src/, contract/ and console/", () => {
   let api: API;
@@ -81,7 +87,7 @@ describe("the code of src/, contract/ and console/", () => {
   afterAll(() => api.close());
 
   it(`has at most ${MAX_FILE_LINES} lines in a file`, () => {
-    const long = files.filter((file) => textOf(file).split("\n").length - 1 > MAX_FILE_LINES);
+    const long = files.filter((file) => linesOf(file).length - 1 > MAX_FILE_LINES);
     expect(long).toEqual([]);
   });
 
@@ -138,11 +144,20 @@ describe("the code of src/, contract/ and console/", () => {
     expect(embedded.filter((file) => inner.test(textOf(file)))).toEqual([]);
   });
 
-  it("names the number of a protocol version in version/ and at its edges only", () => {
+  it("names the number of a protocol version in version/ and in lines with a reason only", () => {
     const neutral = /^src\/(?:core\/call\.ts|(?:engine|wire|push|binding|page|cli)\/)/;
-    const number = /(?<![\w.]|HTTP\/)v?(?:0\.[123]|1\.1)(?!\.?\w)/;
-    const naming = files.filter((file) => neutral.test(file) && number.test(textOf(file)));
-    expect(naming.sort()).toEqual(Object.keys(numbers).sort());
+    const number = /(?<![\w.]|HTTP\/)v?(?:0\.[123]|1\.1)(?!\.?\w)|(["'`])v?[01]\.\d+\1/;
+    const naming = files
+      .filter((file) => neutral.test(file))
+      .flatMap((file) => linesOf(file).map((line) => [file, line.trim()] as const))
+      .filter(([, line]) => number.test(line));
+    expect(naming.map((each) => each.join(": ")).sort()).toEqual(Object.keys(numbers).sort());
+  });
+
+  it("declares each former homonym at most once", () => {
+    const declared = files.flatMap(linesOf).flatMap((line) => homonym.exec(line)?.[1] ?? []);
+    expect(declared).toContain("textOf");
+    expect(declared.filter((name, at) => declared.indexOf(name) < at)).toEqual([]);
   });
 });
 
