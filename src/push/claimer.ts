@@ -107,7 +107,7 @@ export class Claimer {
 
   /** @returns the time of the next due delivery, if known */
   async #claimDue(): Promise<number | undefined> {
-    const { store, pushes, clock, leaseGuard: life, places } = this.#options;
+    const { store, pushes, clock, leaseGuard, places } = this.#options;
     for (let isDone = false; !this.#isOver; ) {
       const limit = places();
       this.#isCrowded = limit <= 0;
@@ -115,7 +115,7 @@ export class Claimer {
       if (this.#isCrowded) return undefined;
       // Other processes may evict a process whose heartbeats do not arrive: its claims would only delay deliveries that
       // it must not send.
-      if (!life.isSure) return clock.now() + pushes.leaseMs / 4;
+      if (!leaseGuard.isSure) return clock.now() + pushes.leaseMs / 4;
       // An idle server claims at once on notification; otherwise a read first finds out if anything is due, which saves
       // a write.
       const isSure = this.#mustClaim;
@@ -135,9 +135,9 @@ export class Claimer {
 
   /** @returns true if that filled all free slots */
   async #claim(limit: number): Promise<boolean> {
-    const { store, pushes, clock, hosts, leaseGuard: life, take } = this.#options;
+    const { store, pushes, clock, hosts, leaseGuard, take } = this.#options;
     const { holder, leaseMs } = pushes;
-    const { epoch } = life;
+    const { epoch } = leaseGuard;
     const capacity = hosts.capacities();
     const again = this.#isClaimUnanswered;
     this.#isClaimUnanswered = true;

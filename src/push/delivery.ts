@@ -274,14 +274,14 @@ export class Delivery {
   }
 
   async #sendBody(entry: LogEntry, body: string, dialect?: PushDialect): Promise<Ending | undefined> {
-    const { poster, limits, leaseGuard: life, shutdown } = this.#parts;
+    const { poster, limits, leaseGuard, shutdown } = this.#parts;
     // Awaits only real promises: each await takes as long as writing a header.
     const made = this.#headers.of(entry, body, dialect);
     const headers = made instanceof Promise ? await made : made;
     if (!this.#isSureNow && !(await this.#isSure())) return this.#lost ? { kind: "lost" } : unsure;
     if (shutdown.aborted) return { kind: "later", ms: 0 };
     const begin = performance.now();
-    const { signal } = life;
+    const { signal } = leaseGuard;
     this.#askedAt = begin;
     this.#error = undefined;
     this.cause.noteSent(entry);
@@ -312,7 +312,7 @@ export class Delivery {
   };
 
   #answered(outcome: PostOutcome, { begin, generation, signal }: SentRequest): Promise<Ending> | Ending | undefined {
-    const { count, leaseGuard: life, shutdown, attempts } = this.#parts;
+    const { count, leaseGuard, shutdown, attempts } = this.#parts;
     const now = performance.now();
     const made = attemptOf({ key: this.key, config: this.#config, outcome, generation, begin, now, byOperator: false });
     if (outcome.kind === "accepted") {
@@ -325,7 +325,7 @@ export class Delivery {
     }
     // A request that this process aborts is not a failure of the receiver.
     if (outcome.kind === "failed" && shutdown.aborted) return { kind: "later", ms: 0 };
-    if (outcome.kind === "failed" && (signal?.aborted || !life.isSure)) return unsure;
+    if (outcome.kind === "failed" && (signal?.aborted || !leaseGuard.isSure)) return unsure;
     count(outcome, now - begin);
     const events = noteFailure(outcome, this.host, now);
     const { failure, ...attempt } = toAttempt(made);
@@ -346,11 +346,11 @@ export class Delivery {
    * heartbeat and checks its claim.
    */
   async #isSure(): Promise<boolean> {
-    const { pushes, leaseGuard: life } = this.#parts;
+    const { pushes, leaseGuard } = this.#parts;
     while (!this.#lost && !this.#isSureNow) {
       try {
-        if (!life.isSure) await pushes.heartbeat();
-        const { epoch } = life;
+        if (!leaseGuard.isSure) await pushes.heartbeat();
+        const { epoch } = leaseGuard;
         await this.#save();
         this.#epoch = epoch;
       } catch (error) {
@@ -362,8 +362,8 @@ export class Delivery {
   }
 
   get #isSureNow(): boolean {
-    const { leaseGuard: life } = this.#parts;
-    if (this.#lost || !life.isSure || this.#epoch !== life.epoch) return false;
+    const { leaseGuard } = this.#parts;
+    if (this.#lost || !leaseGuard.isSure || this.#epoch !== leaseGuard.epoch) return false;
     return performance.now() - this.#confirmedAt <= CONFIRM_MS;
   }
 

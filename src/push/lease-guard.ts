@@ -34,8 +34,8 @@ export class LeaseGuard {
   /** True if a request may start. */
   get isSure(): boolean {
     if (!this.#isShared) return true;
-    const { heartbeatStatus: life, leaseMs } = this.#pushes;
-    return performance.now() < life.until - leaseMs * LAST_PART;
+    const { heartbeatStatus, leaseMs } = this.#pushes;
+    return performance.now() < heartbeatStatus.until - leaseMs * LAST_PART;
   }
 
   /** Aborts requests that start now when the lease is about to end; undefined if the store is not shared. */
@@ -54,8 +54,8 @@ export class LeaseGuard {
   }
 
   get #leftMs(): number {
-    const { heartbeatStatus: life, leaseMs } = this.#pushes;
-    return life.until - leaseMs * LAST_MOMENT - performance.now();
+    const { heartbeatStatus, leaseMs } = this.#pushes;
+    return heartbeatStatus.until - leaseMs * LAST_MOMENT - performance.now();
   }
 
   #check(): void {

@@ -71,7 +71,7 @@ export class Rig {
   /** What the log has for whoever looks for a fault. */
   readonly debugged: { facts: object; message: string }[] = [];
   readonly pushes: EnginePushes;
-  /** Ends its signs of life, as if the process were stopped. */
+  /** Ends its heartbeats, as if the process were stopped. */
   silent = false;
   #listeners: (() => void)[] = [];
   #heartbeats: NodeJS.Timeout | undefined;
@@ -141,11 +141,11 @@ export class Rig {
     const { store } = this;
     const holder = newId();
     let known = false;
-    const life = { epoch: 0, until: 0 };
+    const heartbeatStatus = { epoch: 0, until: 0 };
     return {
       holder,
       leaseMs,
-      heartbeatStatus: life,
+      heartbeatStatus,
       isSteady,
       onAppend: (listener) => void this.#listeners.push(() => listener("")),
       notify: () => this.news(),
@@ -154,8 +154,8 @@ export class Rig {
         const again = known;
         known = true;
         const kept = await store.heartbeat({ holder, leaseMs, again, maxStallMs: 60_000 });
-        if (!kept || begin >= life.until) life.epoch++;
-        life.until = begin + leaseMs;
+        if (!kept || begin >= heartbeatStatus.until) heartbeatStatus.epoch++;
+        heartbeatStatus.until = begin + leaseMs;
       },
       async taskAt({ taskId, position }) {
         const loaded = await store.load({ taskId });

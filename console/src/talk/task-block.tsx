@@ -136,7 +136,7 @@ function Foot({ view, turns, store, onRefer, onPushFault }: FootProps): ReactNod
       )}
       <span className={css.footActions}>
         {isFollowed && !isWaiting && (
-          <Button kind="plain" icon title={talkWords.leave} onClick={() => store.stopWaiting(id)}>
+          <Button kind="plain" icon title={talkWords.stopWaiting} onClick={() => store.stopWaiting(id)}>
             <EyeOff size={14} aria-hidden="true" />
           </Button>
         )}

@@ -22,7 +22,7 @@ export function TurnBlock({ turn, store }: { readonly turn: Turn; readonly store
         <div className={ui.row}>
           <WorkingLine text={talkWords.sending} />
           <Button kind="plain" onClick={() => store.leaveTurn(turn.id)}>
-            {talkWords.leave}
+            {talkWords.stopWaiting}
           </Button>
         </div>
       )}

@@ -47,7 +47,7 @@ export const talkWords = {
   cancelTask: "Cancel",
   retry: "Send again as a new task",
   refer: "Refer to this task",
-  leave: "Stop waiting",
+  stopWaiting: "Stop waiting",
   follow: "Continue to wait",
   left: "Not followed. The task goes on at the agent.",
   unknownArrival: "The page was left before the agent answered. The message may have arrived.",

@@ -5,8 +5,8 @@ import type { BodySource, BodyWriter, HttpResponse, Rejection } from "../../http
 import { JSON_TYPE } from "../../wire/media-type.js";
 import type { BindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
-import type { BatchMember, Calls } from "./calls.js";
 import { batchResponse, errorOutcome, invalidRequest, type RpcResponse } from "./outcome.js";
+import type { BatchMember, RequestHandler } from "./request-handler.js";
 
 /** Maximum number of calls in a batch. */
 const MAX_BATCH = 100;
@@ -21,16 +21,16 @@ const TOGETHER = 128 * 1024;
 export async function answerBatch(
   json: readonly unknown[],
   request: HttpRequest,
-  calls: Calls,
+  handler: RequestHandler,
   options: BindingOptions,
 ): Promise<HttpResponse | undefined> {
-  if (json.length === 0) return invalidRequest(calls.errorShape, null, "a batch must not be empty");
+  if (json.length === 0) return invalidRequest(handler.errorShape, null, "a batch must not be empty");
   if (json.length > MAX_BATCH) {
-    return invalidRequest(calls.errorShape, null, `a batch has at most ${MAX_BATCH} members`);
+    return invalidRequest(handler.errorShape, null, `a batch has at most ${MAX_BATCH} members`);
   }
-  const members = calls.members(json);
-  if (members === undefined) return invalidRequest(calls.errorShape, null, "batches are not part of this version");
-  return new Batch(request, calls, options).answer(members);
+  const members = handler.members(json);
+  if (members === undefined) return invalidRequest(handler.errorShape, null, "batches are not part of this version");
+  return new Batch(request, handler, options).answer(members);
 }
 
 interface PlacedMember extends BatchMember {
@@ -52,7 +52,7 @@ interface Waiting {
  */
 class Batch implements BodySource {
   readonly #request: HttpRequest;
-  readonly #calls: Calls;
+  readonly #handler: RequestHandler;
   readonly #options: BindingOptions;
   #waiting: Waiting[] = [];
   #waitingLength = 0;
@@ -74,9 +74,9 @@ class Batch implements BodySource {
   /** Resolves when all members have run. */
   #running: Promise<unknown> = Promise.resolve();
 
-  constructor(request: HttpRequest, calls: Calls, options: BindingOptions) {
+  constructor(request: HttpRequest, handler: RequestHandler, options: BindingOptions) {
     this.#request = request;
-    this.#calls = calls;
+    this.#handler = handler;
     this.#options = options;
     this.#writer = new Promise((resolve) => {
       this.#writeTo = resolve;
@@ -188,7 +188,7 @@ class Batch implements BodySource {
     const { maxOutgoingBytesPerCaller } = this.#options.limits;
     const message = `The answers of the batch exceed ${maxOutgoingBytesPerCaller} bytes; ${isRead ? "ask for this one alone" : "the call was carried out"}.`;
     return errorOutcome(
-      this.#calls.errorShape,
+      this.#handler.errorShape,
       id,
       new A2AError("TOO_MANY_REQUESTS", message, { metadata: { limit: "maxOutgoingBytesPerCaller" } }),
     );

@@ -6,9 +6,9 @@ import type { HttpResponse } from "../../http/response.js";
 import type { BindingOptions, HttpBinding } from "../binding.js";
 import { failureOf } from "../failure.js";
 import { answerBatch } from "./batch.js";
-import { Calls } from "./calls.js";
 import { Methods } from "./methods.js";
 import { errorOutcome } from "./outcome.js";
+import { RequestHandler } from "./request-handler.js";
 
 /** The answer to a request that contains only notifications. */
 const nothing: HttpResponse = { status: 204 };
@@ -50,24 +50,24 @@ function wrongVerb(request: HttpRequest, methods: Methods, { logger }: BindingOp
 
 async function answerRequest(request: HttpRequest, methods: Methods, options: BindingOptions): Promise<HttpResponse> {
   const { logger, versions } = options;
-  const calls = new Calls(request, methods, options);
+  const handler = new RequestHandler(request, methods, options);
   try {
     checkBodyType(request, "CONTENT_TYPE_NOT_SUPPORTED");
   } catch (thrown) {
     request.discard();
-    return errorOutcome(calls.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
+    return errorOutcome(handler.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
   }
   try {
     const body = await readJson(request, options);
     if (body === "empty" || body === "malformed") {
-      return errorOutcome(calls.errorShape, null, new A2AError("PARSE_ERROR", "Invalid JSON payload"));
+      return errorOutcome(handler.errorShape, null, new A2AError("PARSE_ERROR", "Invalid JSON payload"));
     }
     const { json } = body;
     if (methods.needsOlder(json, request)) await versions.ready();
     return (
-      (Array.isArray(json) ? await answerBatch(json, request, calls, options) : await calls.alone(json)) ?? nothing
+      (Array.isArray(json) ? await answerBatch(json, request, handler, options) : await handler.alone(json)) ?? nothing
     );
   } catch (thrown) {
-    return errorOutcome(calls.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
+    return errorOutcome(handler.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
   }
 }

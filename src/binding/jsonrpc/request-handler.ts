@@ -40,7 +40,7 @@ type Resolved =
   | { readonly answer: RpcResponse | undefined };
 
 /** Answers the request objects of one HTTP request. */
-export class Calls {
+export class RequestHandler {
   readonly #request: HttpRequest;
   readonly #methods: Methods;
   readonly #options: BindingOptions;
