@@ -128,7 +128,7 @@ export class TokensFile {
   readonly #logger: Logger;
   #find: TokenLookup;
   #version: string;
-  #lookedAt: number = performance.now();
+  #polledAt: number = performance.now();
 
   /** @throws Error for a file that is invalid */
   constructor(path: string, logger: Logger) {
@@ -141,14 +141,14 @@ export class TokensFile {
 
   find(token: string): CallerInput | undefined {
     const now = performance.now();
-    if (now - this.#lookedAt >= tokensPoll.intervalMs) {
-      this.#lookedAt = now;
-      this.#look();
+    if (now - this.#polledAt >= tokensPoll.intervalMs) {
+      this.#polledAt = now;
+      this.#poll();
     }
     return this.#find(token);
   }
 
-  #look(): void {
+  #poll(): void {
     const path = this.#path;
     try {
       const version = versionOf(process.getBuiltinModule("node:fs").statSync(path));

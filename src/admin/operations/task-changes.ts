@@ -16,7 +16,7 @@ import { summaryOf } from "./task-summary.js";
 /** Changes of a task within this time are sent once, in milliseconds. */
 const COALESCE_MS = 100;
 
-/** Time after which a stream without changes looks whether the server is shutting down, in milliseconds. */
+/** Time after which a stream without changes checks whether the server is shutting down, in milliseconds. */
 const LOOK_MS = 1_000;
 
 /** Time between polls for changes by other processes, in milliseconds. */

@@ -112,7 +112,7 @@ async function* checkedBody(
   const most = enveloped ? max + PREFIX_BYTES : max;
   const chunks: Uint8Array[] = [];
   // A body read by this folder is one chunk. Another adapter's may be many chunks, from an unknown address.
-  let account: BufferBudget | undefined;
+  let budget: BufferBudget | undefined;
   let size = 0;
   let bytes: Uint8Array;
   try {
@@ -121,8 +121,8 @@ async function* checkedBody(
       if (size > most) throw bodyTooLarge(max);
       chunks.push(chunk);
       if (chunks.length === 1) continue;
-      account ??= inboundBudget.open("");
-      account.take(chunk.byteLength + PIECE_BYTES);
+      budget ??= inboundBudget.open("");
+      budget.take(chunk.byteLength + PIECE_BYTES);
     }
     bytes = chunks.length === 1 ? defined(chunks[0]) : Buffer.concat(chunks);
     if (enveloped) checkEnvelopes(bytes, check);
@@ -130,7 +130,7 @@ async function* checkedBody(
   } catch (error) {
     throw forConnect(error);
   } finally {
-    account?.close();
+    budget?.close();
   }
   yield bytes;
 }

@@ -25,7 +25,7 @@ export interface Interruption {
 interface Noted extends Interruption {
   readonly at: number;
   /** Number of complete polls of the leases since then. */
-  looks: number;
+  polls: number;
   /** True if the task is to continue as soon as the store works. */
   readonly isOpen: boolean;
 }
@@ -47,7 +47,7 @@ export class Interruptions {
     const known = this.#noted.get(taskId);
     if (known === undefined && this.#noted.size >= MAX_TASKS) return;
     const at = performance.now();
-    this.#noted.set(taskId, { at, ...interruption, ...known, looks: 0, isOpen: interruption.isOutage });
+    this.#noted.set(taskId, { at, ...interruption, ...known, polls: 0, isOpen: interruption.isOutage });
   }
 
   /** Notes that an execution of a task has started, or that the task needs none. */
@@ -91,7 +91,7 @@ export class Interruptions {
   /** Notes a complete poll of the leases. Forgets the tasks that two polls have not shown: they were not stored. */
   notePoll(shown: ReadonlyMap<string, unknown>): void {
     for (const [taskId, noted] of this.#noted) {
-      if (++noted.looks > 2 && !shown.has(taskId)) this.#noted.delete(taskId);
+      if (++noted.polls > 2 && !shown.has(taskId)) this.#noted.delete(taskId);
     }
   }
 }

@@ -6,7 +6,7 @@ import type { Pair } from "./operator-list.js";
 const MAX_MERGED = 16;
 
 /** Tenants or owners that are looked at to find those of a filter. */
-const MAX_LOOKS = 256;
+const MAX_LOOKUPS = 256;
 
 /** True if a filter matches the tasks of every owner. */
 export function isOfAll({ tenants, owner, contextId }: HeadsRequest): boolean {
@@ -18,9 +18,9 @@ export function pairsOf(db: Database, request: HeadsRequest): Pair[] | undefined
   if (isOfAll(request)) return undefined;
   const { tenants, owner, contextId } = request;
   const pairs: Pair[] = [];
-  let looks = 0;
+  let lookups = 0;
   for (const scope of scopesOf(db, request)) {
-    if (++looks > MAX_LOOKS) return undefined;
+    if (++lookups > MAX_LOOKUPS) return undefined;
     if (scope === undefined || tenants?.includes(scope.tenant) === false) continue;
     if (owner !== undefined && owner !== scope.owner) continue;
     if (pairs.length === MAX_MERGED) return undefined;
@@ -29,7 +29,7 @@ export function pairsOf(db: Database, request: HeadsRequest): Pair[] | undefined
   return pairs;
 }
 
-/** Candidates for the owners of a filter, found one by one along an index; undefined for a look without result. */
+/** Candidates for the owners of a filter, found one by one along an index; undefined for a lookup without result. */
 function scopesOf(db: Database, { tenants, owner, contextId }: HeadsRequest): Iterable<TaskScope | undefined> {
   if (tenants !== undefined && owner !== undefined) return [...new Set(tenants)].map((tenant) => ({ tenant, owner }));
   if (contextId !== undefined) return ofContext(db, contextId);
