@@ -22,6 +22,7 @@ export interface Memory {
 export interface Child {
   readonly port: number;
   readonly grpcPort: number;
+  readonly adminPort: number;
   memory(): Promise<Memory>;
   /** Whether it has ended, which it never should. */
   readonly ended: () => boolean;
@@ -50,7 +51,7 @@ export async function start(heapMib: number, limits: object = {}, constants: obj
   const answer = async <T>(): Promise<T> => {
     return (await Promise.race([once(child, "message"), gone]))[0] as T;
   };
-  const ports = await answer<{ port: number; grpcPort: number }>();
+  const ports = await answer<{ port: number; grpcPort: number; adminPort: number }>();
   return {
     ...ports,
     ended: () => ended,

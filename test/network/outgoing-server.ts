@@ -1,15 +1,20 @@
+import { generateKeyPairSync } from "node:crypto";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { artifact, completed, inputRequired } from "../../src/agent/event.js";
 import { slowReader } from "../../src/http/response.js";
 import { createServer } from "../../src/server/create-server.js";
 import { outgoingWait } from "../../src/service/outgoing-budget.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { operators } from "../admin/world.js";
 
 /** A server in a process of its own, whose memory can be asked for. Arguments: a file for its tasks, limits and constants as JSON. */
 const [file = "", limits = "{}", constants = "{}"] = process.argv.slice(2);
 const { slowReaderMs = slowReader.timeoutMs, outgoingWaitMs = outgoingWait.timeoutMs } = JSON.parse(constants);
 Object.assign(slowReader, { timeoutMs: slowReaderMs });
 Object.assign(outgoingWait, { timeoutMs: outgoingWaitMs });
+
+const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const key = privateKey.export({ type: "pkcs8", format: "pem" }) as string;
 
 const server = await createServer({
   agent: {
@@ -26,6 +31,8 @@ const server = await createServer({
   store: sqliteStore({ path: file, synchronous: "NORMAL" }),
   port: 0,
   grpcPort: 0,
+  cardSigning: { keys: [{ key, kid: "card" }] },
+  admin: { listen: "127.0.0.1:0", tokens: operators },
   limits: JSON.parse(limits),
 });
 
@@ -39,4 +46,5 @@ process.on("message", () => {
   delay.reset();
 });
 process.on("disconnect", () => process.exit());
-process.send?.({ port: server.port, grpcPort: server.grpcPort });
+const adminPort = Number(new URL(server.adminUrl ?? "").port);
+process.send?.({ port: server.port, grpcPort: server.grpcPort, adminPort });

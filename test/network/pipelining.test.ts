@@ -1,9 +1,11 @@
 import * as net from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { bearer, tokens } from "../admin/world.js";
+import { some } from "../support/cover.js";
 import { scaled } from "../support/soak.js";
 import { type Child, MIB, start, task } from "./child.js";
-import { begun, request as over2 } from "./frames.js";
+import { begun, request as onStream } from "./frames.js";
 import { http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, serve } from "./serve.js";
@@ -42,6 +44,16 @@ const routes: readonly (readonly [name: string, request: (id: string) => Buffer]
   ["a preflight", () => Buffer.from("OPTIONS /tasks HTTP/1.1\r\nhost: localhost\r\norigin: http://a.example\r\n\r\n")],
 ];
 
+/** Those that share the way of answers with one of the others. */
+const otherRoutes: typeof routes = [
+  ["readiness", () => get("/readyz")],
+  ["the keys", () => get("/.well-known/jwks.json")],
+  [
+    "JSON-RPC of 0.3",
+    (id) => post("/", "application/json", JSON.stringify({ ...list, method: "tasks/get", params: { id } })),
+  ],
+];
+
 const grpc = { "content-type": "application/grpc", te: "trailers" };
 
 /** As many over HTTP/2, where a client gives no more room than each stream has in the beginning. */
@@ -51,20 +63,43 @@ const streams: readonly (readonly [name: string, headers: Record<string, string>
   ["the card", { ":method": "GET", ":path": "/.well-known/agent-card.json" }],
 ];
 
-/** What one client sends on each of its connections, and the port for it. */
-const floods: readonly (readonly [name: string, port: "port" | "grpcPort", said: (id: string) => Buffer])[] = [
-  ...routes.map(
-    ([name, request]) =>
-      [name, "port", (id: string) => Buffer.concat(Array.from({ length: many }, () => request(id)))] as const,
-  ),
-  ...(["port", "grpcPort"] as const).flatMap((port) =>
-    streams.map(([name, headers, body]) => {
-      const said = () =>
-        Buffer.concat([begun, ...Array.from({ length: 256 }, (_, n) => over2(2 * n + 1, headers, body))]);
-      return [`${name} over HTTP/2, ${port}`, port, said] as const;
-    }),
-  ),
+/** The other routes over HTTP/2. */
+const otherStreams: typeof streams = [
+  ["JSON-RPC", { ":path": "/", "content-type": "application/json" }, Buffer.from(JSON.stringify(list))],
+  ["Connect", { ":path": rpc("ListTasks"), "content-type": "application/json" }, Buffer.from(JSON.stringify(page))],
+  ["gRPC-Web", { ":path": rpc("ListTasks"), "content-type": "application/grpc-web+proto" }, inBinary],
+  ["the page", { ":method": "GET", ":path": "/", accept: "text/html" }],
+  ["health", { ":method": "GET", ":path": "/healthz" }],
+  ["nothing", { ":method": "GET", ":path": "/nothing" }],
+  ["a preflight", { ":method": "OPTIONS", ":path": "/tasks", origin: "http://a.example" }],
 ];
+
+/** What one client sends on each of its connections, and the port for it. */
+type Flood = readonly [name: string, port: "port" | "grpcPort" | "adminPort", said: (id: string) => Buffer];
+
+const over1 = ([name, request]: (typeof routes)[number], port: Flood[1] = "port"): Flood => [
+  name,
+  port,
+  (id) => Buffer.concat(Array.from({ length: many }, () => request(id))),
+];
+
+const over2 =
+  (port: Flood[1]) =>
+  ([name, headers, body]: (typeof streams)[number]): Flood => {
+    const requests = () => Array.from({ length: 256 }, (_, n) => onStream(2 * n + 1, headers, body));
+    return [`${name} over HTTP/2, ${port}`, port, () => Buffer.concat([begun, ...requests()])];
+  };
+
+const operator = `authorization: ${bearer(tokens.read).authorization}\r\n`;
+
+const floods: readonly Flood[] = some(
+  [...routes.map((route) => over1(route)), ...streams.map(over2("port")), ...streams.map(over2("grpcPort"))],
+  [
+    ...otherRoutes.map((route) => over1(route)),
+    over1(["the operator's service", () => get("/v1/tasks?pageSize=100", operator)], "adminPort"),
+    ...otherStreams.map(over2("port")),
+  ],
+);
 
 describe("pipelined requests whose answers nobody reads", () => {
   let child: Child;
