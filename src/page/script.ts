@@ -89,7 +89,7 @@ const refused=async(response)=>{const body=await response.json().catch(()=>({}))
 const during=async(work)=>{busy(true);abort=new AbortController();
  try{await work(abort.signal)}catch(error){if(error.name!=="AbortError")warn("The connection was lost: "+error.message)}
  busy(false)};
-const isStream=(response)=>response.ok&&(response.headers.get("content-type")||"").startsWith("text/event-stream");
+const isStream=(response)=>response.ok&&(response.headers.get("content-type")||"").split(";")[0].trim().toLowerCase()==="text/event-stream";
 const follow=()=>during(async(signal)=>{now.textContent="reading the task";
  for(;;){const path=base+"/tasks/"+encodeURIComponent(taskId),response=await fetch(path+"?historyLength=0",{headers:headers(),signal});
   if(!response.ok){if(response.status===404)taskId="";return refused(response)}

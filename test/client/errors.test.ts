@@ -134,6 +134,11 @@ describe("errors of servers", () => {
     expect(errorOfRpc(error, head(status))?.reason).toBe(reason);
   });
 
+  it("of HTTP+JSON: a problem document by its media type alone, in any case and with parameters", () => {
+    const answer = head(404, "Application/Problem+JSON; charset=utf-8");
+    expect(errorOfBody({ detail: "Nothing is here." }, answer)?.message).toBe("Nothing is here.");
+  });
+
   it.each(bodies)("of HTTP+JSON: %s", (_, body, status, reason) => {
     expect(errorOfBody(body, head(status))?.reason).toBe(reason);
   });

@@ -7,6 +7,7 @@ import { messageIn } from "../../core/members.js";
 import { withoutSecrets } from "../../core/net.js";
 import { observed } from "../../examine/wire.js";
 import { jsonWriter } from "../../wire/json-writer.js";
+import { essenceOf, isGrpcType, isGrpcWebType } from "../../wire/media-type.js";
 import type { Output } from "./output.js";
 
 /** Maximum characters of a body in a report. */
@@ -81,9 +82,9 @@ export function debugInterceptor(out: Output): Interceptor {
 
 /** Returns the binding of a media type in binary form. */
 function binaryBinding(type: string): Binding | undefined {
-  if (type.startsWith("application/grpc-web")) return "GRPC-WEB";
-  if (type.startsWith("application/grpc")) return "GRPC";
-  return type.endsWith("proto") ? "CONNECT" : undefined;
+  if (isGrpcWebType(type)) return "GRPC-WEB";
+  if (isGrpcType(type)) return "GRPC";
+  return essenceOf(type).endsWith("proto") ? "CONNECT" : undefined;
 }
 
 function noted(out: Output, direction: string, desc: DescMessage, message: Message): Message {

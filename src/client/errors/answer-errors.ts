@@ -77,7 +77,7 @@ function statusReason(code: unknown, named: number | undefined, http: number): R
 
 function problemOf(json: Readonly<Record<string, unknown>>, head: AnswerHead): A2AError | undefined {
   const { type, title, detail } = json;
-  const isProblem = head.contentType.startsWith("application/problem+json");
+  const isProblem = /^application\/problem\+json\b/i.test(head.contentType);
   if (!isProblem && (typeof type !== "string" || typeof title !== "string")) return undefined;
   const name = typeof type === "string" ? reasonNamed(type.slice(type.lastIndexOf("/") + 1)) : undefined;
   const fallback = name ?? reasonOfStructured(head.status) ?? reasonOfHttp(head.status);

@@ -15,6 +15,7 @@ import { A2AError } from "../../../core/error.js";
 import { isRecord, membersOf } from "../../../core/members.js";
 import { endsBlockingSend } from "../../../task/state.js";
 import { Envelopes } from "../../../wire/envelopes.js";
+import { essenceOf } from "../../../wire/media-type.js";
 import { parsedJson } from "../../../wire/parsed-json.js";
 import type { Operation } from "./options.js";
 
@@ -107,7 +108,7 @@ function stateIn(json: Readonly<Record<string, unknown>>): State {
 }
 
 function connectFault(answer: HttpAnswer, body: Uint8Array, operation: Operation): string | undefined {
-  if (!isSuccess(answer.status) || !answer.contentType.startsWith("application/proto")) {
+  if (!isSuccess(answer.status) || essenceOf(answer.contentType) !== "application/proto") {
     const text = decodeBytes(body);
     return (errorInConnect(parsed(text), answer.headers) ?? errorOfHead(answer, text)).reason;
   }
@@ -190,7 +191,7 @@ function linesOf(trailers: string): [name: string, value: string][] {
 async function eventStream(answer: HttpAnswer): Promise<Outcome> {
   let [bytes, events, rest, last]: [number, number, string, string] = [0, 0, "", ""];
   let firstAt: number | undefined;
-  const isStream = answer.contentType.startsWith("text/event-stream");
+  const isStream = essenceOf(answer.contentType) === "text/event-stream";
   await answer.read((chunk) => {
     bytes += chunk.byteLength;
     // Bytes are decoded when an event is parsed, since a chunk may end within a character.
