@@ -33,6 +33,14 @@ const races: Readonly<Record<string, string>> = {
   "src/engine/run/agent-cleanup.ts": "the agent's end or the task's, whichever comes first, both within the grace",
 };
 
+/** Places that create an AbortController on demand, and why `LazyAbortController` does not fit. */
+const lazyControllers: Readonly<Record<string, string>> = {
+  "src/core/cancellation.ts": "it is the toolbox",
+  "src/binding/grpc/embedded/call.ts": "grpc-js notifies it only if a signal or a callback is asked for",
+  "src/client/calls/call-scope.ts":
+    "it has a reason, and listeners that are removed by function as an AbortSignal's are",
+};
+
 /**
  * Files with symbols as property keys, and the objects that have them. Facts that travel with a protobuf message are
  * fields of `Marks`: a second symbol on messages would have its own rules for copies.
@@ -129,6 +137,17 @@ describe("the code of src/, contract/ and console/", () => {
   it("races promises by core/async.ts, except in places with a reason", () => {
     const racing = files.filter((file) => textOf(file).includes("Promise.race("));
     expect(racing.sort()).toEqual(Object.keys(races).sort());
+  });
+
+  it("pauses by core/async.ts, not by the promises of Node.js timers", () => {
+    const pausing = files.filter((file) => /\bsetTimeout\b[^;]*"node:timers\/promises"/.test(textOf(file)));
+    expect(pausing).toEqual([]);
+  });
+
+  it("creates an AbortController on demand by core/cancellation.ts, except in places with a reason", () => {
+    const made = /(?:=== undefined\) \{?\s*this\.#?\w+ =|\?\?=) new AbortController\b/;
+    const lazy = files.filter((file) => made.test(textOf(file)));
+    expect(lazy.sort()).toEqual(Object.keys(lazyControllers).sort());
   });
 
   it("has symbols as property keys in places with a reason, and one for the facts of a message", () => {

@@ -16,11 +16,11 @@ export function notPromised(value: unknown): unknown {
 }
 
 /** Conditions that end a wait early. */
-interface WaitBounds {
+interface WaitBounds<T> {
   /** The wait fails with CANCELLED when this client leaves. */
   readonly cancellation?: Cancellation;
-  /** The wait fails with this error after `ms` milliseconds. Its timer does not keep the process alive. */
-  readonly timeout?: { readonly ms: number; readonly error: () => Error };
+  /** The wait fails with this error, or has this result, after `ms` milliseconds. Its timer does not keep the process alive. */
+  readonly timeout?: { readonly ms: number } & ({ readonly error: () => Error } | { readonly result: () => T });
 }
 
 /**
@@ -28,7 +28,7 @@ interface WaitBounds {
  *
  * @throws the error of the work or of the first bound that is exceeded
  */
-export function bounded<T>(work: Promise<T>, bounds: WaitBounds): Promise<T> {
+export function bounded<T>(work: Promise<T>, bounds: WaitBounds<T>): Promise<T> {
   const begin: BeginWait<T> = (resolve, reject) => {
     work.then(resolve, reject);
     return ignore;
@@ -40,7 +40,7 @@ export function bounded<T>(work: Promise<T>, bounds: WaitBounds): Promise<T> {
 type BeginWait<T> = (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void;
 
 /** Waits for the first call of one of the functions that `begin` registers, within bounds if there are any. */
-export function boundedCall<T>(begin: BeginWait<T>, { cancellation, timeout }: WaitBounds = {}): Promise<T> {
+export function boundedCall<T>(begin: BeginWait<T>, { cancellation, timeout }: WaitBounds<T> = {}): Promise<T> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
     let end = ignore;
@@ -54,11 +54,15 @@ export function boundedCall<T>(begin: BeginWait<T>, { cancellation, timeout }: W
       over();
       reject(error);
     };
-    end = begin((value) => {
+    const succeed = (value: T): void => {
       over();
       resolve(value);
-    }, fail);
-    if (timeout !== undefined) timer = background(setTimeout(() => fail(timeout.error()), timeout.ms));
+    };
+    end = begin(succeed, fail);
+    if (timeout !== undefined) {
+      const late = (): void => ("error" in timeout ? fail(timeout.error()) : succeed(timeout.result()));
+      timer = background(setTimeout(late, timeout.ms));
+    }
     if (cancellation === undefined) return;
     forget = cancellation.onCancel(() => fail(new A2AError("CANCELLED", "The client went away.")));
   });

@@ -1,11 +1,10 @@
 import type { Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { InternalServices } from "../binding/grpc/internal-services.js";
 import { laterService } from "../binding/grpc/reflection.js";
 import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
 import { ConfigurationError } from "../card/faults.js";
-import { background, Waiters, within } from "../core/async.js";
+import { background, pause, Waiters, within } from "../core/async.js";
 import type { Peer } from "../core/call.js";
 import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
@@ -340,10 +339,10 @@ async function lastCalls(
     : reusePort || (sockets.http !== undefined && (grpc === undefined || sockets.grpc !== undefined));
   const end = performance.now() + drainDelayMs;
   if (!shares) {
-    await sleep(drainDelayMs * ACCEPTING);
+    await pause(drainDelayMs * ACCEPTING, undefined);
     await Promise.all([listener.stopAccepting(), grpc?.server.stopAccepting()]);
   }
-  while (performance.now() < end && connections.size > 0) await sleep(Math.min(LOOK_MS, drainDelayMs));
+  while (performance.now() < end && connections.size > 0) await pause(Math.min(LOOK_MS, drainDelayMs), undefined);
 }
 
 function tlsKeeperOf(

@@ -168,18 +168,15 @@ class HubMember implements SignalMember {
     const id = newId();
     const text = frameText({ kind: "question", from: this.name, to, id, topic: inquiry.name, value: question });
     if (utf8Length(text) > this.#hub.maxBytes) return undefined;
-    return boundedCall<A | undefined>((resolve) => {
-      const timer = background(setTimeout(() => resolve(undefined), timeoutMs));
+    const begin = (resolve: (answer: A | undefined) => void): (() => void) => {
       this.#open.set(id, (value, from) => {
         const answer = from === to ? inquiry.readAnswer(value) : undefined;
         if (answer !== undefined) resolve(answer);
       });
       void this.#hub.send(to, text).then((mayExist) => mayExist || resolve(undefined));
-      return () => {
-        clearTimeout(timer);
-        this.#open.delete(id);
-      };
-    });
+      return () => void this.#open.delete(id);
+    };
+    return boundedCall(begin, { timeout: { ms: timeoutMs, result: () => undefined } });
   }
 
   answer<Q, A>(inquiry: Inquiry<Q, A>, handler: (question: Q, from: string) => Promise<A>): void {

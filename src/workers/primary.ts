@@ -1,6 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { setTimeout as sleep } from "node:timers/promises";
-import { background } from "../core/async.js";
+import { background, pause } from "../core/async.js";
 import type { Logger } from "../core/log.js";
 import { Inquiries } from "./inquiries.js";
 import type { FromWorker, PortName, WorkerRole } from "./messages.js";
@@ -196,7 +195,7 @@ export class Primary {
       return;
     }
     logger.error({ ...facts, delayMs }, "a worker has ended; another one takes its place");
-    if (delayMs > 0) await sleep(delayMs);
+    if (delayMs > 0) await pause(delayMs, undefined);
     if (!this.#isEnding) void this.#watch(this.#begin());
   }
 

@@ -1,5 +1,6 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it, vi } from "vitest";
-import { bounded, boundedCall, orAborted } from "../../src/core/async.js";
+import { bounded, boundedCall, orAborted, pause } from "../../src/core/async.js";
 import type { Cancellation } from "../../src/core/cancellation.js";
 
 const never = new Promise<never>(() => {});
@@ -57,6 +58,27 @@ describe("boundedCall()", () => {
     expect([waiting.size, cancellation.listeners]).toEqual([0, 0]);
     cancellation.leave();
     expect(await wait).toBe("held");
+  });
+});
+
+describe("boundedCall() with the result of a timeout", () => {
+  it("resolves with it, and ends what was begun", async () => {
+    const end = vi.fn();
+    expect(await boundedCall<string>(() => end, { timeout: { ms: 1, result: () => "late" } })).toBe("late");
+    expect(end).toHaveBeenCalledOnce();
+  });
+});
+
+describe("pause()", () => {
+  it("leaves no listener at its signal, whether the time passes or the signal fires", async () => {
+    const stop = new AbortController();
+    await pause(1, stop.signal);
+    expect(getEventListeners(stop.signal, "abort")).toEqual([]);
+    const long = pause(60_000, stop.signal);
+    expect(getEventListeners(stop.signal, "abort")).toHaveLength(1);
+    stop.abort();
+    await long;
+    expect(getEventListeners(stop.signal, "abort")).toEqual([]);
   });
 });
 

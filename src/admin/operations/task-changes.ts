@@ -4,7 +4,7 @@ import {
   type FollowTasksResponse,
   FollowTasksResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
-import { boundedCall, pause } from "../../core/async.js";
+import { boundedCall, ignore, pause } from "../../core/async.js";
 import type { Cancellation } from "../../core/cancellation.js";
 import { A2AError } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
@@ -112,11 +112,11 @@ class Changes {
   }
 
   #sleep(): Promise<void> {
-    return boundedCall((resolve) => {
-      const timer = setTimeout(resolve, LOOK_MS);
+    const begin = (resolve: () => void): (() => void) => {
       this.#wake = resolve;
-      return () => clearTimeout(timer);
-    });
+      return ignore;
+    };
+    return boundedCall(begin, { timeout: { ms: LOOK_MS, result: ignore } });
   }
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { toJson } from "@bufbuild/protobuf";
 import type { Command } from "commander";
 import {
@@ -7,6 +6,7 @@ import {
   type TaskSummary,
   TaskSummarySchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
+import { pause } from "../../core/async.js";
 import { CommandError, exitCodes } from "../command-error.js";
 import type { Io } from "../io.js";
 import { printable } from "../log.js";
@@ -81,7 +81,8 @@ async function live(first: Sample, client: Service["client"], service: Service, 
     for (let fault: string | undefined; !signal.aborted; ) {
       const lines = screen({ place: service.place, now, before, fault, rows: io.stdout.rows ?? 24 }, lookOf(io.stdout));
       await print(io, `\x1b[H${lines.map((line) => `${line}\x1b[K`).join("\r\n")}\x1b[J`);
-      await wait(INTERVAL_MS, undefined, { signal });
+      await pause(INTERVAL_MS, signal);
+      if (signal.aborted) return;
       try {
         [before, now] = [now, await sample(client, MAX_TASKS, signal)];
         fault = undefined;

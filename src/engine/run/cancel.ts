@@ -107,18 +107,15 @@ async function askHolder(log: TaskLog, executions: Executions): Promise<boolean>
 
 /** Waits until the end of a task is seen here: signals announce it, and polling finds it. */
 function isEndedWithin(log: TaskLog, ms: number): Promise<boolean> {
-  return boundedCall((resolve) => {
-    const timer = setTimeout(() => resolve(isTerminal(log.fold.state)), ms);
+  const begin = (resolve: (isEnded: boolean) => void): (() => void) => {
     const check = (): void => {
       if (isTerminal(log.fold.state)) resolve(true);
       else log.onChange(check);
     };
     queueMicrotask(check);
-    return () => {
-      clearTimeout(timer);
-      log.offChange(check);
-    };
-  });
+    return () => log.offChange(check);
+  };
+  return boundedCall(begin, { timeout: { ms, result: () => isTerminal(log.fold.state) } });
 }
 
 function notCancelable(taskId: string): A2AError {

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "../../core/async.js";
 import { silentLogger } from "../../core/log.js";
 import {
   BATCH_BYTES,
@@ -86,7 +86,7 @@ export async function checkIdle({ database, schema, name, onWatch }: Watched): P
   if (beats.size === 0) return beats;
   onWatch(name, WATCH_MS);
   for (let waited = 0; waited < WATCH_MS; waited += LOOK_MS) {
-    await sleep(LOOK_MS);
+    await pause(LOOK_MS, undefined);
     if (!isSame(beats, await beatsOf(database, schema))) throw inUse(name);
   }
   return beats;

@@ -1,5 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
+import { pause } from "../../core/async.js";
+import { backoffMs } from "../../core/backoff.js";
 import type { Logger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import type { Database } from "./database.js";
@@ -18,8 +19,8 @@ const PROGRESS_MS = 10_000;
 /** Time that a step waits for a table lock, in milliseconds. Statements of servers queue behind it meanwhile. */
 const LOCK_TIMEOUT_MS = 500;
 
-/** Pauses after a step that did not get its locks, in milliseconds. */
-const PAUSES_MS = [250, 500, 1_000, 2_000, 5_000];
+/** Pauses after a step that did not get its locks. Half of each is fixed, so that other programs have time to finish. */
+const pauses = { firstMs: 250, maxMs: 5_000, jitter: 0.5 } as const;
 
 /** Time after which a step without its locks fails, in milliseconds. */
 const MOST_WAIT_MS = 300_000;
@@ -62,7 +63,7 @@ async function lock(guard: Client, logger: Logger): Promise<void> {
   for (let since = 0; ; since = (since + POLL_MS) % PROGRESS_MS) {
     if (await tryLock(guard)) return;
     if (since === 0) logger.info({}, "another process migrates the database; waiting for it");
-    await sleep(POLL_MS);
+    await pause(POLL_MS, undefined);
   }
 }
 
@@ -93,14 +94,14 @@ export async function takeStep(client: Client, request: StepToTake): Promise<voi
   const progress = setInterval(() => logger.info(fields, "the migration is still at work"), PROGRESS_MS);
   const start = performance.now();
   try {
-    for (let attempt = 0; ; attempt++) {
+    for (let attempt = 1; ; attempt++) {
       try {
         return await (typeof step === "string" ? change(client, request, step) : index(client, request, step));
       } catch (error) {
         if (!AGAIN.has(codeOf(error))) throw error;
         if (performance.now() - start > MOST_WAIT_MS) throw locked(schema, version + 1, error);
-        if (attempt === 0) logger.info(fields, "a transaction of another program delays the migration; retrying");
-        await sleep(PAUSES_MS[Math.min(attempt, PAUSES_MS.length - 1)]);
+        if (attempt === 1) logger.info(fields, "a transaction of another program delays the migration; retrying");
+        await pause(backoffMs(attempt, pauses), undefined);
       }
     }
   } finally {

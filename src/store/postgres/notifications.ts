@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Client } from "pg";
 import { within } from "../../core/async.js";
+import { backoffMs } from "../../core/backoff.js";
 import type { Logger } from "../../core/log.js";
 import type { Carrier } from "../../signals/carrier.js";
 import type { Database } from "./database.js";
@@ -8,8 +9,8 @@ import type { Database } from "./database.js";
 /** Interval at which the process notifies itself, in milliseconds. If a notification is lost, it reconnects. */
 const BEAT_MS = 5_000;
 
-/** Delays before a reconnect, in milliseconds. */
-const RETRY_MS = [100, 500, 2_000, 5_000];
+/** Delays before a reconnect. */
+const retries = { firstMs: 100, maxMs: 5_000 } as const;
 
 /** Time to send the last notifications when the carrier closes, in milliseconds. */
 const CLOSE_MS = 1_000;
@@ -144,7 +145,6 @@ export class Notifications implements Carrier {
 
   #retry(): void {
     if (this.#isClosed) return;
-    const delay = RETRY_MS[Math.min(this.#failures++, RETRY_MS.length - 1)];
-    this.#beat = setTimeout(() => void this.#connect(), delay).unref();
+    this.#beat = setTimeout(() => void this.#connect(), backoffMs(++this.#failures, retries)).unref();
   }
 }

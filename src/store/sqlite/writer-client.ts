@@ -1,4 +1,5 @@
 import type { EventEmitter } from "node:events";
+import { backoffMs } from "../../core/backoff.js";
 import type { Logger } from "../../core/log.js";
 import { membersOf } from "../../core/members.js";
 import { isTerminal } from "../../task/state.js";
@@ -15,8 +16,8 @@ const CHECK_MS = 250;
 /** Consecutive probes that have to succeed before a failed disk counts as recovered. */
 const GOOD_PROBES = 2;
 
-/** Delays before restarting a thread that exits repeatedly within `CALM_MS`, in milliseconds. */
-const RESTART_MS = [0, 100, 500, 2_000, 5_000];
+/** Delays before restarting a thread that exits repeatedly within `CALM_MS`. The first restart is immediate. */
+const restarts = { firstMs: 100, maxMs: 5_000, jitter: 0 } as const;
 const CALM_MS = 60_000;
 
 /** Statistics of group commit since the store was opened. */
@@ -301,9 +302,10 @@ export class WriterClient {
     if (this.#closing) return this.#over();
     const now = performance.now();
     this.#deaths = this.#deaths.filter((time) => now - time < CALM_MS);
+    const earlier = this.#deaths.push(now) - 1;
     // The connection waits for a process that is being started.
-    const delays = this.#options.writer === "process" ? [0] : RESTART_MS;
-    const wait = delays[Math.min(this.#deaths.push(now), delays.length) - 1];
+    const isImmediate = earlier === 0 || this.#options.writer === "process";
+    const wait = isImmediate ? 0 : backoffMs(earlier, restarts);
     this.#restart = setTimeout(() => this.#startAgain(), wait).unref();
   }
 

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { useEffect, useRef, useState } from "react";
+import { pause } from "../../../../src/core/async.js";
 import { sentenceOf } from "../../ui/error.js";
 
 /** State of a stream that is opened again after each cut. */
@@ -74,14 +75,4 @@ async function followed(
     if (Date.now() - opened > MAX_WAIT) wait = FIRST_WAIT;
     await pause(wait, stop);
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

@@ -1,4 +1,5 @@
 import type { Artifact, Task } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
+import { pause } from "../../../../src/core/async.js";
 import { copyArtifact } from "../../../../src/task/event-fold.js";
 import { TaskFold, viewTask } from "../../../../src/task/fold.js";
 import { lineOf } from "./entry-text.js";
@@ -157,19 +158,10 @@ export async function play({ replay, from, end, speed, signal, onMoment }: PlayO
     owed += speed === "events" ? EVENT_MS : Math.max(0, next.at - moment.at) / Number(speed);
     if (owed >= FRAME_MS || next.generation >= end) {
       await pause(Math.min(owed, MAX_PAUSE), signal);
+      signal.throwIfAborted();
       owed = 0;
       onMoment(next);
     }
     moment = next;
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    });
-  });
 }
