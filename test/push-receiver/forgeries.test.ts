@@ -357,7 +357,7 @@ describe("a notification whose body is no notification", () => {
       const init = { method: "POST", headers, body: ReadableStream.from(pieces()), duplex: "half" } as RequestInit;
       await expect(receiver.receive(new Request(audience, init))).rejects.toMatchObject({ status: 403 });
     }
-    expect(grown).toBeLessThan(64 * bytes);
+    expect(grown).toBeLessThan(16 * bytes);
   });
 });
 
