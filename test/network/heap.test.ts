@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { scaled } from "../support/soak.js";
+import { isSoak, scaled } from "../support/soak.js";
 import { connect, grpc, type Judge, jsonRpc, rest } from "./answers.js";
 import { type Child, start } from "./child.js";
 import { http1, http2Client, type RawRequest, type Send } from "./raw-http.js";
@@ -18,6 +18,8 @@ interface Wire {
   readonly send: (child: Child) => Send;
   readonly request: (message: object) => RawRequest;
   readonly judge: Judge;
+  /** The code of a request that is too large. */
+  readonly tooLarge: number | string;
   /** The code of an overload: too many large requests are in progress, or are arriving. */
   readonly overload: number | string;
 }
@@ -31,18 +33,21 @@ const wires: Readonly<Record<string, Wire>> = {
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendMessage", params }),
     }),
     judge: jsonRpc,
+    tooLarge: -32600,
     overload: -32000,
   },
   "HTTP+JSON": {
     send: ({ port }) => http1(port),
     request: (message) => ({ path: "/message:send", headers: json, body: JSON.stringify(message) }),
     judge: rest,
+    tooLarge: 413,
     overload: 429,
   },
   Connect: {
     send: ({ port }) => http1(port),
     request: (message) => ({ path, headers: json, body: JSON.stringify(message) }),
     judge: connect,
+    tooLarge: "resource_exhausted",
     overload: "resource_exhausted",
   },
   gRPC: {
@@ -57,6 +62,7 @@ const wires: Readonly<Record<string, Wire>> = {
       body: envelope(bytesOf({ rpc: "SendMessage", request: message as never })),
     }),
     judge: grpc,
+    tooLarge: 8,
     overload: 8,
   },
 };
@@ -70,10 +76,12 @@ const messages: Readonly<Record<string, object>> = {
   "of 49,000 short texts": messageOf({ data: Array.from({ length: 49_000 }, (_, i) => `s${i}`) }),
 };
 
-const heaps = [
+const tooMany = messageOf({ data: Array.from({ length: 240_000 }, (_, i) => `s${i}`) });
+
+const heaps: readonly (readonly [number, readonly string[]])[] = [
   [96, Object.keys(wires)],
-  [256, ["HTTP+JSON"]],
-] as const;
+  [256, isSoak ? Object.keys(wires) : ["HTTP+JSON"]],
+];
 
 describe.each(heaps)("large requests to a process with a heap of %i MB", (heapMib, names) => {
   let child: Child;
@@ -90,6 +98,16 @@ describe.each(heaps)("large requests to a process with a heap of %i MB", (heapMi
     const answers = await Promise.all(Array.from({ length: REQUESTS }, async () => judge(await send(large))));
     expect(answers).toContain(undefined);
     expect([undefined, overload]).toEqual(expect.arrayContaining([...new Set(answers)]));
+    expect(judge(await send(request(messageOf({ text: "small" }))))).toBeUndefined();
+    expect(child.ended()).toBe(false);
+  });
+  it.each(names)("of 240,000 short texts are refused over %s, and do not end it [SRV-SEC-04]", async (wire) => {
+    const { send: of, request, judge, tooLarge, overload } = wires[wire] as Wire;
+    const send = of(child);
+    const large = request(tooMany);
+    const answers = await Promise.all(Array.from({ length: 40 }, async () => judge(await send(large))));
+    expect(answers).toContain(tooLarge);
+    expect([tooLarge, overload]).toEqual(expect.arrayContaining([...new Set(answers)]));
     expect(judge(await send(request(messageOf({ text: "small" }))))).toBeUndefined();
     expect(child.ended()).toBe(false);
   });
