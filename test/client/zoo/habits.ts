@@ -234,7 +234,7 @@ const losing = (answer: Answer): unknown => (isSend(answer) ? answer.socket.dest
 
 /** Servers that fail sends or streams, or answer them as nobody may: each gets the message once. */
 export const failing: Readonly<Record<string, Failing>> = {
-  "500 in plain text, then a silent close": {
+  "500 in plain text, then a silent close (uvicorn)": {
     before: (answer) => {
       if (isSend(answer)) answer.response.once("finish", () => answer.socket.destroySoon());
       return plainError(500, "Internal Server Error", isSend).before?.(answer) === true;

@@ -109,7 +109,7 @@ const rows = <H>(habits: Readonly<Record<string, H>>, by: object) =>
   );
 
 describe("a foreign server that closes silently after a 500", () => {
-  const closing = failing["500 in plain text, then a silent close"] as Habit;
+  const closing = failing["500 in plain text, then a silent close (uvicorn)"] as Habit;
   const once: Habit = {
     before: (answer) => (answer.nth === 1 ? closing.before?.(answer) === true : false),
   };
