@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { NullValue, type Value } from "@bufbuild/protobuf/wkt";
-import { COUNTED_EVENT_LEVELS, EVENT_JSON_LEVELS } from "../core/limits.js";
 import { membersOf } from "../core/members.js";
 import { jsonOf, listMessage, setOwn, structMessage, valueMessage } from "../wire/json-value.js";
+import { COUNTED_EVENT_LEVELS, EVENT_JSON_LEVELS } from "../wire/nesting.js";
 import type { Content } from "./event.js";
 
 /**

@@ -67,11 +67,20 @@ const cardChecks: check.OptionChecks<CardOptions> = {
   verify: check.aFunction(),
 };
 
-/** The checks of `connect`'s options. Limits are checked where they are completed. */
-export const connectChecks: check.OptionChecks<ClientOptions> = {
+/** The checks of the options that `connect` and `createTransport` share. */
+export const transportChecks: check.OptionChecks<
+  Pick<ClientOptions, keyof PlatformOptions | "interceptors" | "limits">
+> = {
   fetch: check.aFunction(),
   tls: any,
   plaintextGrpc: check.aBoolean(),
+  interceptors: check.listOf(check.aFunction(), true),
+  limits: check.anObject(),
+};
+
+/** The checks of `connect`'s options. Limits are checked where they are completed. */
+export const connectChecks: check.OptionChecks<ClientOptions> = {
+  ...transportChecks,
   credentials: credentialFaults,
   credentialHosts: check.listOf(check.aText("a host without scheme, port and path", isHost), true),
   prefer: (name, value) => (Array.isArray(value) ? check.listOf(binding, true) : binding)(name, value),
@@ -82,11 +91,9 @@ export const connectChecks: check.OptionChecks<ClientOptions> = {
     check.aText("a URI", (uri) => /^[\x21-\x2b\x2d-\x7e]+$/.test(uri)),
     true,
   ),
-  interceptors: check.listOf(check.aFunction(), true),
   telemetry: any,
   card: check.anObjectOf(cardChecks),
   allowHttp: check.aBoolean(),
-  limits: check.anObject(),
   signal: any,
 };
 

@@ -9,6 +9,7 @@ import { checkOptions } from "./calls/check-options.js";
 import { CallParameters, parametersLast } from "./calls/parameters.js";
 import type { Binding } from "./discovery/interfaces.js";
 import { clientLimits } from "./limits.js";
+import { transportChecks } from "./options.js";
 import type { Platform, PlatformOptions, TransportSettings } from "./platform.js";
 import { connectErrors, withConnectErrors } from "./transport/connect-errors.js";
 import { jsonRpcTransport } from "./transport/jsonrpc.js";
@@ -71,12 +72,8 @@ export type CreateTransport = (binding: Binding, url: string, options?: Transpor
 const positive = check.aWholeNumber(1, Number.MAX_SAFE_INTEGER);
 
 /** Limits and the version are checked where they are used. */
-const transportChecks: check.OptionChecks<TransportOptions> = {
-  fetch: check.aFunction(),
-  tls: check.anything(),
-  plaintextGrpc: check.aBoolean(),
-  limits: check.anObject(),
-  interceptors: check.listOf(check.aFunction(), true),
+const checks: check.OptionChecks<TransportOptions> = {
+  ...transportChecks,
   maxAnswerBytes: positive,
   maxAnswerValues: positive,
   version: check.aText(),
@@ -85,7 +82,7 @@ const transportChecks: check.OptionChecks<TransportOptions> = {
 /** Creates `createTransport` for a platform. */
 export function createTransportWith(platformOf: (options: PlatformOptions) => Platform): CreateTransport {
   return (binding, url, options = {}) => {
-    checkOptions(options, transportChecks);
+    checkOptions(options, checks);
     const limits = clientLimits(options.limits);
     const { interceptors = [], maxAnswerBytes = limits.maxAnswerBytes } = options;
     const { maxAnswerValues = limits.maxAnswerValues } = options;

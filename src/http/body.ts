@@ -3,9 +3,10 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { ignore } from "../core/async.js";
 import { A2AError, invalid, toA2AError } from "../core/error.js";
 import { runInOwnTurn, yieldToEventLoop } from "../core/event-loop.js";
-import { type Limits, MESSAGE_LEVELS, UNCHECKED_JSON_LEVELS } from "../core/limits.js";
+import type { Limits } from "../core/limits.js";
 import { TooDeep } from "../wire/binary-input.js";
 import { excessOfJson } from "../wire/count-values.js";
+import { MESSAGE_LEVELS, UNCHECKED_JSON_LEVELS } from "../wire/nesting.js";
 import type { BufferBudget, InboundBudget, PendingUpload } from "./inbound-budget.js";
 import type { BodySize, HttpRequest } from "./request.js";
 

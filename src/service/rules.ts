@@ -17,9 +17,10 @@ import {
   TaskPushNotificationConfigSchema,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type Limits, REQUEST_JSON_LEVELS } from "../core/limits.js";
+import type { Limits } from "../core/limits.js";
 import { defined } from "../core/members.js";
 import { MAX_PUSH_URL_LENGTH } from "../push/options.js";
+import { REQUEST_JSON_LEVELS } from "../wire/nesting.js";
 
 /** Reports a violation, with the limit that it exceeds if it has a name. The field is a path relative to the message. */
 type Report = (field: string, description: string, limit?: keyof Limits) => void;

@@ -14,10 +14,10 @@ import {
   type Relay,
   type TurnContext,
 } from "../../gen/parley/log/v1/log_pb.js";
-import { STORED_LEVELS } from "../core/limits.js";
 import { binaryReader } from "../wire/binary-reader.js";
 import { binaryWriter } from "../wire/binary-writer.js";
 import { LARGE_BYTES, mark } from "../wire/marks.js";
+import { STORED_LEVELS } from "../wire/nesting.js";
 import { cacheForms } from "../wire/serialization-cache.js";
 
 /** An event before it has a position in the log. */

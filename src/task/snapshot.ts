@@ -12,9 +12,9 @@ import {
   TalkMarkSchema,
   TalkSchema,
 } from "../../gen/parley/log/v1/log_pb.js";
-import { STORED_LEVELS } from "../core/limits.js";
 import { binaryReader } from "../wire/binary-reader.js";
 import { binaryWriter } from "../wire/binary-writer.js";
+import { STORED_LEVELS } from "../wire/nesting.js";
 import { TaskFold, viewTask } from "./fold.js";
 import { RelayCheckpoints } from "./relay-checkpoints.js";
 import { artifactSize, messageSize, partSize, taskSize } from "./size.js";

@@ -1,5 +1,5 @@
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
-import { MESSAGE_LEVELS } from "../core/limits.js";
+import { MESSAGE_LEVELS } from "./nesting.js";
 
 // `binary-reader.ts` with protobuf-es, for browsers, where a small download matters more than speed.
 

@@ -8,7 +8,6 @@ import {
 } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { Edition, ListValueSchema, StructSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
-import { MESSAGE_LEVELS } from "../core/limits.js";
 import { defined, membersOf } from "../core/members.js";
 import { BinaryInput, fieldNumber, keepUnknown, wireTypeOf } from "./binary-input.js";
 import { readListValue, readStruct, readValue } from "./binary-value-reader.js";
@@ -16,6 +15,7 @@ import { blankOf } from "./blank.js";
 import { holdsJsonObject, unwrapped } from "./field-rules.js";
 import type { Fields } from "./json-form.js";
 import { jsonOfStruct, listMessage, setOwn, structMessage, toStruct, valueMessage } from "./json-value.js";
+import { MESSAGE_LEVELS } from "./nesting.js";
 
 /** Reads one value after its tag. A message is merged into the one that was read before, if any. */
 type ReadBinary = (input: BinaryInput, before: unknown) => unknown;

@@ -1,6 +1,6 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { MESSAGE_LEVELS, UNCHECKED_JSON_LEVELS } from "../core/limits.js";
+import { MESSAGE_LEVELS, UNCHECKED_JSON_LEVELS } from "./nesting.js";
 
 /** Size below which a request cannot hold enough values to matter, in bytes. */
 const harmless = 64 * 1024;

@@ -1,11 +1,11 @@
 import { type DescEnum, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import type { ListValue, Struct, Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import { base64Of } from "../core/bytes.js";
-import { WRITTEN_JSON_LEVELS } from "../core/limits.js";
 import { isLeftToLibrary } from "./field-rules.js";
 import type { Write } from "./json-form.js";
 import { finite, formatTimestamp, onOneLine, quote, unwritable, writeJsonValue } from "./json-text.js";
 import { writeRare } from "./library-json.js";
+import { WRITTEN_JSON_LEVELS } from "./nesting.js";
 
 /** Returns a member's name with its colon, for the first and for a later member of an object. */
 export function memberPrefix(name: string): { readonly first: string; readonly later: string } {

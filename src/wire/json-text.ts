@@ -1,8 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { A2AError } from "../core/error.js";
-import { WRITTEN_JSON_LEVELS } from "../core/limits.js";
 import { membersOf } from "../core/members.js";
+import { WRITTEN_JSON_LEVELS } from "./nesting.js";
 
 // Texts that a JSON string may contain unescaped (RFC 8259, section 7) and that no reader splits into lines. Surrogates
 // are excluded, so that JSON.stringify, which escapes a lone one, handles every text with surrogates. Matching the

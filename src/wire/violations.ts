@@ -1,5 +1,5 @@
 import { A2AError, invalid, type Violation } from "../core/error.js";
-import { MESSAGE_LEVELS, REQUEST_LEVELS } from "../core/limits.js";
+import { MESSAGE_LEVELS, REQUEST_LEVELS } from "./nesting.js";
 
 /** Maximum number of violations in one error, so that an invalid request cannot cause an arbitrarily large answer. */
 const MAX_VIOLATIONS = 100;

@@ -7,11 +7,12 @@ import {
   type Message,
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
-import { type Limits, UNCHECKED_JSON_LEVELS } from "../../core/limits.js";
+import type { Limits } from "../../core/limits.js";
 import { isSideEffectFree, protobufRequest } from "../../wire/field-rules.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { binaryPieces, type MeasuredPieces, measuredJson } from "../../wire/large/large.js";
+import { UNCHECKED_JSON_LEVELS } from "../../wire/nesting.js";
 import { binaryCheck, type CheckBytes, jsonCheck } from "./incoming.js";
 
 /** A method as registered with Connect, and the conversion between its messages there and those of the service. */

@@ -1,10 +1,10 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { WRITTEN_JSON_LEVELS } from "../../core/limits.js";
 import { membersOf, messageIn } from "../../core/members.js";
 import { hasImplicitPresence, isRequired } from "../../wire/field-rules.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { setOwn } from "../../wire/json-value.js";
+import { WRITTEN_JSON_LEVELS } from "../../wire/nesting.js";
 import { CardFormError, type CardInput, jsonOfCard } from "./card-json.js";
 
 type JsonMembers = Record<string, unknown>;

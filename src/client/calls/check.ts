@@ -1,8 +1,8 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { invalid, type Violation } from "../../core/error.js";
-import { MESSAGE_LEVELS } from "../../core/limits.js";
 import { holdsJsonObject } from "../../wire/field-rules.js";
 import { isJsonObject } from "../../wire/json-struct.js";
+import { MESSAGE_LEVELS } from "../../wire/nesting.js";
 
 /** Maximum number of violations in an error. */
 const MAX_TOLD = 10;

@@ -1,10 +1,10 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type Message, MessageSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { UNCHECKED_JSON_LEVELS } from "../../core/limits.js";
 import { attempt } from "../../core/members.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
+import { UNCHECKED_JSON_LEVELS } from "../../wire/nesting.js";
 import { parsedJson } from "../../wire/parsed-json.js";
 import { type RecordedAnswer, recordedAnswerIn } from "./answer.js";
 
