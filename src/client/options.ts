@@ -92,7 +92,7 @@ export const connectChecks: check.OptionChecks<ClientOptions> = {
     true,
   ),
   telemetry: any,
-  card: check.anObjectOf(cardChecks),
+  card: check.anObjectOf(cardChecks, [], "an object"),
   allowHttp: check.aBoolean(),
   signal: any,
 };

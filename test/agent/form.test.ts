@@ -356,7 +356,7 @@ describe("turn.form()", () => {
     schema = { properties: { n: { type: "number", minimum: 2 } } };
     expect(stateOf(await agent.send([{ data: { color: "red" } }], { task }))).toBe("FAILED");
     expect(String((logged[0] as { err: Error }).err)).toMatch(
-      /stored answer of the form "form" does not fit .* n: must be >= 2/,
+      /stored answer of the form "form" does not match its current schema: n: must be >= 2/,
     );
   });
 

@@ -55,7 +55,7 @@ describe.each(["JSONRPC", "HTTP+JSON"])("a stream of one task over %s", (binding
   ])("fails where it tells a %s of another task, and takes nothing of that", async (_, foreign) => {
     const seen = await followed(binding, [whole("WORKING"), piece("ours"), foreign, status("COMPLETED")]);
     expect(seen).toMatchObject({ text: "ours", state: TaskState.WORKING, error: { reason: "INVALID_AGENT_RESPONSE" } });
-    expect(seen.error?.message).toMatch(/task other where the task t is followed/);
+    expect(seen.error?.message).toMatch(/sent an event of task other while task t was followed/);
   });
 
   it("takes events that leave the id of their task out", async () => {

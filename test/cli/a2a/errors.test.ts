@@ -63,7 +63,7 @@ describe("A2ACLI_OUT_004 errors", { timeout: 60_000 }, () => {
     [["send", "hi", "-a", "AGENT", "--metadata", "[1]"], "is not a JSON object"],
     [["send", "hi", "-a", "AGENT", "--svc-param", "nothing"], "name:value"],
     [["send", "hi", "-a", "AGENT", "--transport", "pigeon"], "is not a transport"],
-    [["send", "hi", "-a", "AGENT", "--a2a-version", "7.0"], "is not a version"],
+    [["send", "hi", "-a", "AGENT", "--a2a-version", "7.0"], "is not a supported version of A2A"],
     [["send", "hi", "-a", "ftp://AGENT"], "not a URL with http"],
     [["send", "hi", "there", "-a", "AGENT"], "too many arguments"],
     [["task", "get", "-a", "AGENT"], "missing required argument"],
