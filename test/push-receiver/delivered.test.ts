@@ -16,9 +16,16 @@ import { keyPair } from "../card/signing/keys.js";
 import { newSecret, newWebhookKeys } from "../push/signature/keys.js";
 import { setConstants } from "../support/constants.js";
 import { freePort } from "../support/free-port.js";
+import { scaled } from "../support/soak.js";
 import { listen } from "./world.js";
 
 const PIECES = 30;
+
+/** Notifications of a task: as it was created, its pieces, and its end. */
+const EACH = PIECES + 2;
+
+/** Tasks under way at once while the keys change. */
+const TASKS = scaled(12, 40);
 
 const agent: Agent = {
   card: { name: "Pieces", description: "Says many things.", version: "1.0.0" },
@@ -50,7 +57,7 @@ describe("notifications of a server", () => {
     const kids = new Set<unknown>();
     const events: PushEvent[] = [];
     let failures = 0;
-    let most = 20;
+    let most = (TASKS * EACH) / 4;
     const hook = `${await listen((request, response) => {
       kids.add(decodeProtectedHeader(String(request.headers["parley-signature"])).kid);
       void webhook(request, response);
@@ -79,7 +86,7 @@ describe("notifications of a server", () => {
         port,
         grpcPort: false,
         publicUrl: url,
-        limits: { maxPushRetryMs: 100 },
+        limits: { maxPushRetryMs: 100, maxDeliveriesPerHostPerSecond: 10_000 },
         push: {
           allowHttp: true,
           ports: [Number(new URL(hook).port)],
@@ -93,7 +100,7 @@ describe("notifications of a server", () => {
 
     const first = await serve({ keys: [old], webhookSecrets: [oldSecret, oldPair.whsk] });
     const tasks = await Promise.all(
-      ["a", "b", "c"].map(async (text) => {
+      Array.from({ length: TASKS }, (_, at) => `t${at}`).map(async (text) => {
         const message = { messageId: text, role: "ROLE_USER", parts: [{ text }] };
         const configuration = { taskPushNotificationConfig: { url: `${hook}?secret=1`, token } };
         const answer = await fetch(`${url}/message:send`, {
@@ -106,7 +113,7 @@ describe("notifications of a server", () => {
     );
     await expect.poll(() => events.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(most);
     await first.close({ graceMs: 0 });
-    most = 50;
+    most = (TASKS * EACH) / 2;
     const second = await serve({
       keys: [next, old],
       webhookSecrets: [newSecretOf, oldSecret, newPair.whsk, oldPair.whsk],
@@ -115,13 +122,11 @@ describe("notifications of a server", () => {
     await second.close({ graceMs: 0 });
     most = Number.POSITIVE_INFINITY;
     await serve({ keys: [next], webhookSecrets: [newSecretOf, newPair.whsk] });
-    // The task as it was created, its pieces, and its end.
-    const each = PIECES + 2;
-    await expect.poll(() => events.length, { timeout: 60_000 }).toBe(tasks.length * each);
+    await expect.poll(() => events.length, { timeout: 60_000 }).toBe(TASKS * EACH);
 
     for (const task of tasks) {
       const own = events.filter(({ taskId }) => taskId === task);
-      expect(own.map(({ generation }) => generation)).toEqual(Array.from({ length: each }, (_, i) => i + 1));
+      expect(own.map(({ generation }) => generation)).toEqual(Array.from({ length: EACH }, (_, i) => i + 1));
       expect(own.at(-1)?.response.payload.case).toBe("statusUpdate");
     }
     expect(new Set(events.map(({ signatures }) => signatures.map(({ kind }) => kind).join()))).toEqual(
