@@ -10,6 +10,7 @@ import { setConstantsOfFile } from "../../support/constants.js";
 import { cover } from "../../support/cover.js";
 import { pairs } from "../../support/covering.js";
 import { connect } from "../world.js";
+import { type GrpcHabit, grpcZoo } from "./grpc-server.js";
 import { failing, followUps, harmless } from "./habits.js";
 import { type Habit, type ZooBinding, zooServer } from "./zoo-server.js";
 
@@ -159,5 +160,27 @@ describe("a foreign server with", () => {
     const end = habit.ends[way === "call" ? "send" : (way as "send")];
     // An agent that asks another one names the reason in the status of its own task.
     expect(await ended(binding, habit, way)).toMatch(new RegExp(`^1 sent: (?:.*: )?${end}\\b`));
+  });
+});
+
+describe("a foreign server of gRPC with", () => {
+  const lost = { losesAnswers: true };
+  const wholeAtEnd = harmless["the whole artifact at the end, append false"] as GrpcHabit;
+  const habits: readonly { title: string; habit: GrpcHabit; ends: string; ofDelegation?: string }[] = [
+    { title: "nothing special", habit: {}, ends: "well done" },
+    { title: "the whole artifact at the end, append false", habit: wholeAtEnd, ends: "well done" },
+    { title: "lost answers", habit: lost, ends: "UNAVAILABLE", ofDelegation: "well done" },
+    { title: "lost answers, and no list", habit: { ...lost, lacks: ["ListTasks"] }, ends: "UNAVAILABLE" },
+  ];
+
+  describe.each(habits)("$title", ({ habit, ends, ofDelegation = ends }) => {
+    it.each(Object.keys(ways))("gets the message once: %s", async (way) => {
+      const zoo = await grpcZoo(habit);
+      const text = await (ways[way] as (url: string) => Promise<string>)(zoo.url).catch(
+        (error) => `${error.reason} ${error.message}`,
+      );
+      const end = way === "delegation" ? ofDelegation : ends;
+      expect(`${zoo.sends()} sent: ${text}`).toMatch(new RegExp(`^1 sent: (?:.*: )?${end}\\b`));
+    });
   });
 });
