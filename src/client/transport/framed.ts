@@ -151,7 +151,7 @@ export class FramedMethod implements WireMethod {
   }
 
   #isOurs({ status, contentType }: HttpAnswer): boolean {
-    return isSuccess(status) && contentType.startsWith(this.#answerType);
+    return isSuccess(status) && contentType.toLowerCase().startsWith(this.#answerType);
   }
 
   #checkHead(answer: HttpAnswer): void {

@@ -8,6 +8,7 @@ import { badAnswer, errorOfAnswer, errorOfHead, isSuccess } from "../errors/answ
 import { clientError } from "../errors/errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
 import { Answered, CallTransport, checkJson, type WireCall, type WireMethod } from "./call.js";
+import { isMediaType } from "./media-type.js";
 import type { RequestHeaders } from "./request-headers.js";
 
 /** A request as it goes over the wire. */
@@ -88,7 +89,7 @@ class BodyTypes {
   answered(contentType: string, hasBody: boolean): void {
     if (hasBody) this.#taken = this.#current;
     if (this.#own === undefined || this.#isSettled || this.#current === this.#own) return;
-    if (contentType.startsWith(this.#own)) this.#current = this.#own;
+    if (isMediaType(contentType, this.#own)) this.#current = this.#own;
   }
 
   /**
@@ -245,7 +246,7 @@ class JsonWireMethod implements WireMethod {
 const heartbeat = /^(?:ping|heartbeat|keep-?alive)$/i;
 
 function isEventStream({ contentType }: HttpAnswer): boolean {
-  return contentType.length >= 17 && /^text\/event-stream\b/i.test(contentType);
+  return isMediaType(contentType, "text/event-stream");
 }
 
 /** True for servers that use another verb, do not know the path, or take its end for part of the id. */

@@ -1,12 +1,14 @@
 import { once } from "node:events";
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import fc from "fast-check";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { Role, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { Role, TaskSchema, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { clientError } from "../../../src/client/errors/errors.js";
 import { A2AError, type Reason } from "../../../src/core/error.js";
+import { envelope } from "../../network/requests.js";
 import { scaled } from "../../support/soak.js";
 import { clientOf, type Rpc, type Way, ways } from "./world.js";
 
@@ -326,4 +328,20 @@ describe("any answer over HTTP", () => {
     },
     60_000,
   );
+});
+
+const binaryWays = overHttp.filter(({ isJson }) => !isJson);
+
+describe.each(binaryWays.map((way) => [way.name, way] as const))("%s, of other servers", (name, way) => {
+  it("reads answers whose media type is in capitals", async () => {
+    const bytes = toBinary(TaskSchema, create(TaskSchema, { id: "t" }));
+    const isConnect = name.endsWith("Connect");
+    const rpc = await open(way, (response) => {
+      response.writeHead(200, { "content-type": isConnect ? "Application/Proto" : "Application/gRPC-Web+Proto" });
+      response.end(
+        isConnect ? bytes : Buffer.concat([envelope(bytes), envelope(Buffer.from("grpc-status: 0\r\n"), 0x80)]),
+      );
+    });
+    expect((await rpc.getTask({ id: "t" })).id).toBe("t");
+  });
 });
