@@ -10,7 +10,7 @@ import type { Database } from "./database.js";
 const BEAT_MS = 5_000;
 
 /** Delays before a reconnect. */
-const retries = { firstMs: 100, maxMs: 5_000 } as const;
+const retries = { firstMs: 100, maxMs: 5_000, jitter: 0.5 } as const;
 
 /** Time to send the last notifications when the carrier closes, in milliseconds. */
 const CLOSE_MS = 1_000;
