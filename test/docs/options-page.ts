@@ -34,9 +34,10 @@ PARLEY_CARD_MAX_AGE=10m PARLEY_STRICT_VERSION=true PARLEY_MAX_PARTS=50 npx parle
 - **Precedence.** Command line, environment, exports of the agent's module, defaults. A module
   exports options by name (\`export const authenticator = …\`) or together in \`options\`.
 - **Misspelled names.** An unknown option stops the start, and an unknown variable \`PARLEY_…\` is
-  logged, both with a suggestion. A module may have other exports. An export whose name
-  resembles \`authenticator\`, \`ownerOf\`, \`interceptors\`, \`allowedHosts\`, \`trustProxy\` or the
-  agent's \`security\` stops the start, because the server would be open.
+  logged, both with a suggestion. Functions of the library refuse unknown options too. A module may
+  have other exports. An export whose name resembles \`authenticator\`, \`ownerOf\`,
+  \`interceptors\`, \`allowedHosts\`, \`trustProxy\` or the agent's \`security\` stops the start,
+  because the server would be open.
 
 Your editor shows more about each option: the tables contain the first sentence of its docstring.
 The [list of limits](limit-list.md) is a page of its own.

@@ -18,11 +18,11 @@ let page: Page;
 let other: Server;
 let otherUrl = "";
 
-/** Ends what the agent waits for. */
-/** How often the slow agent may go on, and what wakes it. */
+/** Steps that the slow agent may still take, and the function that wakes it. */
 let steps = 0;
 let wake: () => void = () => {};
 
+/** Lets the slow agent continue by one step, now or later. */
 function go(): void {
   steps++;
   wake();

@@ -431,12 +431,12 @@ describe("other protocol versions", () => {
   });
 
   it("are not loaded before that, and not once the server drains", async () => {
-    setConstants(versionLoading, { delayMs: 50 });
+    setConstants(versionLoading, { delayMs: 500 });
     const load = vi.spyOn(v03, "load");
     const server = await createServer({ agent, store: memoryStore(), port: 0, versions });
     expect(load).not.toHaveBeenCalled();
     await server.close({ graceMs: 0 });
-    await sleep(100);
+    await sleep(600);
     expect(load).not.toHaveBeenCalled();
   });
 });
