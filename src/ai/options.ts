@@ -64,7 +64,7 @@ const isFunction = (value: unknown): boolean => typeof value === "function";
 
 const any = anything();
 
-/** The server checks those of any agent. */
+/** Checks of the options that only `aiAgent` has. The server checks those that every agent has. */
 const checks: OptionChecks<AIAgentOptions> = {
   card: any,
   security: any,

@@ -298,7 +298,10 @@ export interface Caller {
   readonly scopes: readonly string[];
   /** The name that the authentication gave the caller, if the server's `ownerOf` mapped it to another owner. */
   readonly subject?: string;
-  /** Expiry of the credentials, in milliseconds since 1970; undefined if they do not expire. */
+  /**
+   * Expiry of the credentials, in milliseconds since 1970; undefined if they do not expire. Streams of the caller end
+   * `expiredStreamGraceMs` later. A scheme or authenticator rejects expired credentials itself.
+   */
   readonly expiresAt?: number;
   /** Further facts for the agent, such as verified token claims. Never stored, never logged. */
   readonly claims: Readonly<Record<string, unknown>>;

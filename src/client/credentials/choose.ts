@@ -59,7 +59,7 @@ export function chooseCredentials(
   return chosenCredentials(card, credentials, options);
 }
 
-/** Returns the same for valid options, as calls have them. */
+/** Chooses as `chooseCredentials` does, without checking the options. Every call uses it. */
 export function chosenCredentials(
   card: AgentCard,
   credentials: Credentials | undefined,
