@@ -27,7 +27,7 @@ export interface Client {
 /** The abort controller of a turn. It may follow the client that waits for the turn. */
 export class TurnAborter extends LazyAbortController {
   #followed: Client | undefined;
-  #disconnect: (() => void) | undefined;
+  #onDisconnect: (() => void) | undefined;
   #reason: AbortReason | undefined;
 
   /** @param followed a client whose disconnect aborts as well; its signal is created together with this one */
@@ -59,18 +59,18 @@ export class TurnAborter extends LazyAbortController {
 
   /** Stops following the client, which may disconnect from here on. */
   unfollow(): void {
-    if (this.#disconnect !== undefined) this.#followed?.signal.removeEventListener("abort", this.#disconnect);
+    if (this.#onDisconnect !== undefined) this.#followed?.signal.removeEventListener("abort", this.#onDisconnect);
     this.#followed = undefined;
   }
 
   #follow(): void {
-    if (this.#followed === undefined || this.#disconnect !== undefined) return;
+    if (this.#followed === undefined || this.#onDisconnect !== undefined) return;
     const { signal } = this.#followed;
-    this.#disconnect = () => {
+    this.#onDisconnect = () => {
       const { reason } = signal;
       this.abort(reason instanceof AbortReason ? reason.cause : "disconnected");
     };
-    if (signal.aborted) this.#disconnect();
-    else signal.addEventListener("abort", this.#disconnect);
+    if (signal.aborted) this.#onDisconnect();
+    else signal.addEventListener("abort", this.#onDisconnect);
   }
 }

@@ -137,7 +137,7 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
     return { done: true, value: undefined };
   }
 
-  /** Leaves a result to the reader. */
+  /** Gives a result to the waiting reader, or keeps it for the next one. */
   #deliver(result: Result): void {
     if (this.#resolve !== undefined) this.#give(result);
     else this.#keep(result);
@@ -152,7 +152,7 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
     this.#answer(result);
   }
 
-  /** Leaves the error of the agent to the reader. */
+  /** Gives the agent's error to the reader, in the same way. */
   #fail(error: unknown): void {
     const give = (): void => {
       this.#end();

@@ -19,7 +19,7 @@ export function notPromised(value: unknown): unknown {
 interface WaitBounds<T> {
   /** The wait fails with CANCELLED when this client leaves. */
   readonly cancellation?: Cancellation;
-  /** The wait fails with this error, or has this result, after `ms` milliseconds. Its timer does not keep the process alive. */
+  /** Ends the wait after `ms` milliseconds, with this error or result. The timer does not keep the process alive. */
   readonly timeout?: { readonly ms: number } & ({ readonly error: () => Error } | { readonly result: () => T });
 }
 

@@ -19,8 +19,8 @@ interface CallsInTurn {
   readonly timeoutMs: number;
   /** Time left until the deadline of the turn's caller, in milliseconds; Infinity without one. */
   readonly msLeft: () => number;
-  /** Counts a call; the returned function ends it. */
-  readonly enter: () => () => void;
+  /** Counts a call; the returned function releases it. */
+  readonly acquire: () => () => void;
 }
 
 /** Returns the client of another agent, for one turn. Each call uses the current connected client, which may change. */
@@ -62,7 +62,7 @@ function streaming(methodOf: MethodOf, calls: CallsInTurn): ClientMethod {
 }
 
 async function counted<T>(calls: CallsInTurn, call: (client: SubTaskClient) => Promise<T>): Promise<T> {
-  const release = calls.enter();
+  const release = calls.acquire();
   try {
     return await call(await calls.remote.client());
   } finally {
@@ -89,7 +89,7 @@ async function* counting<T>(
   self: () => AsyncGenerator<T, void, undefined>,
 ): AsyncGenerator<T, void, undefined> {
   if (calls.end.aborted) throw new A2AError("CANCELLED", "The turn is over.");
-  const release = calls.enter();
+  const release = calls.acquire();
   calls.open.add(self());
   try {
     const client = await calls.remote.client();

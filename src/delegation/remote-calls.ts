@@ -128,8 +128,8 @@ class CallsOfTurn implements TurnCalls {
     const { remoteAgent } = await theClient();
     const { card } = await remote.client();
     const msLeft = (): number => turn.deadline - Date.now();
-    const enter = (): (() => void) => this.#remotes.acquire(agent);
-    return remoteAgent(card, { remote, signal, end, open: this.#open, timeoutMs, msLeft, enter });
+    const acquire = (): (() => void) => this.#remotes.acquire(agent);
+    return remoteAgent(card, { remote, signal, end, open: this.#open, timeoutMs, msLeft, acquire });
   }
 
   /** Names are assigned in the order of the calls, not when the first event is requested. */

@@ -158,7 +158,7 @@ export class Remotes {
     const canceling = cancel().catch((error: unknown) => {
       const { logger, agentName } = this.#options;
       const facts = logFacts({ ...task, agent: agentName(task.tenant) });
-      logger.debug({ err: error, remote, ...facts }, "another agent's task that is left was not canceled");
+      logger.debug({ err: error, remote, ...facts }, "a sub-task could not be canceled at its agent");
     });
     this.#canceling.add(canceling);
     await canceling;

@@ -12,7 +12,7 @@ import type { TaskLog } from "./log/task-log.js";
 import { LogWaiter } from "./read/log-reader.js";
 import { type TaskView, taskViewOf } from "./read/task-handle.js";
 import { cancelTask } from "./run/cancel.js";
-import { cancelOthers } from "./run/relayed.js";
+import { cancelOpenSubTasks } from "./run/relayed.js";
 import type { TaskCreationSource } from "./send/task-creation.js";
 import { shuttingDown } from "./shutdown.js";
 
@@ -106,7 +106,7 @@ export class TaskControl {
       const { executions, limits, now } = this.#source;
       // The execution stores nothing from here on, so that its agent cannot end the task in another way.
       executions.get(taskId)?.abandon("failed");
-      const left = cancelOthers(executions.source, log);
+      const left = cancelOpenSubTasks(executions.source, log);
       try {
         await log.append({ ...statusDraft(log.messageContext, TaskState.FAILED, text, now()), traceParent });
       } catch (error) {

@@ -11,9 +11,9 @@ const GATHER_MS = 5;
 const AGAIN_MS = 1_000;
 
 /**
- * Completes claims, and retries while the store fails: a claim without an outcome would block its configuration as long as this
- * process runs. A completion may be repeated, since a store that did not answer may have applied it: the second one
- * returns `lost` and changes nothing.
+ * Completes claims, and retries while the store fails: a claim without an outcome would block its configuration as long
+ * as this process runs. A completion may be repeated, since a store that did not answer may have applied it: the second
+ * one returns `lost` and changes nothing.
  */
 export class CompletionQueue {
   readonly #store: TaskStore;

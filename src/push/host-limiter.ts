@@ -126,7 +126,7 @@ export class Host<T> {
   admit(now: number, capacity: ProbeCapacity, isFirst = false): Admission {
     if (now < this.#restsUntil) return { offMs: this.#restsUntil - now + this.#reserve(now) };
     const { isHealthy } = this;
-    if (this.enter(now, capacity.canTry)) return "go";
+    if (this.tryAcquire(now, capacity.canTry)) return "go";
     const mayWait =
       (isHealthy || (capacity.canWait && this.#working > 0)) &&
       (isFirst || this.waiting.length < mostWaiting(this.#limits));
@@ -137,7 +137,7 @@ export class Host<T> {
    * Takes a free slot until `release`, also while the host rests: an operator's event then is its probe.
    * @param canTry true if a slot for unproven hosts is free
    */
-  enter(now: number, canTry: boolean): boolean {
+  tryAcquire(now: number, canTry: boolean): boolean {
     const places = Math.min(this.#window, this.#limits.maxDeliveriesPerHost);
     if (this.#working >= places || !(this.isHealthy || canTry)) return false;
     this.#working++;

@@ -84,8 +84,8 @@ export class OperatorSends<T> {
    * Sends one event and returns the attempt, failed or not.
    *
    * @throws A2AError TASK_NOT_FOUND for an unknown configuration, INVALID_PARAMS for a generation that the task does
-   * not have or that is never sent, UNSUPPORTED_OPERATION for an event that has not been delivered yet, UNAVAILABLE if the
-   * configuration cannot be read or its host has no free slot
+   * not have or that is never sent, UNSUPPORTED_OPERATION for an event that has not been delivered yet, UNAVAILABLE if
+   * the configuration cannot be read or its host has no free slot
    */
   async send({ taskId, configId, generation, trace = noTrace }: OperatorEvent): Promise<Attempt> {
     const found = await this.#find({ taskId, configId });
@@ -108,7 +108,7 @@ export class OperatorSends<T> {
   next(host: Host<unknown>): void {
     for (const waiter of this.#waiting.get(host.key) ?? []) {
       if (waiter.isAdmitted) continue;
-      if (!host.enter(performance.now(), this.#own.probes.hasCapacity(waiter.owner))) return;
+      if (!host.tryAcquire(performance.now(), this.#own.probes.hasCapacity(waiter.owner))) return;
       waiter.isAdmitted = true;
       waiter.admit();
     }
@@ -191,7 +191,7 @@ export class OperatorSends<T> {
 
   /** Waits for a free slot of a host. @throws A2AError UNAVAILABLE */
   async #admitted(host: Host<unknown>, owner: string): Promise<void> {
-    if (host.enter(performance.now(), this.#own.probes.hasCapacity(owner))) return;
+    if (host.tryAcquire(performance.now(), this.#own.probes.hasCapacity(owner))) return;
     const admission = new Waiters();
     const waiter: Waiter = { owner, isAdmitted: false, admit: () => admission.release() };
     const waiting = this.#waiting.get(host.key) ?? new Set();

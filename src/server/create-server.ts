@@ -321,8 +321,8 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
   };
 }
 
-/** Interval between checks of the number of open connections, in milliseconds. */
-const LOOK_MS = 20;
+/** Interval between polls of the number of open connections, in milliseconds. */
+const POLL_MS = 20;
 
 /** Part of the drain delay in which connections are still accepted. Their first call comes in the rest of it. */
 const ACCEPTING = 3 / 4;
@@ -342,7 +342,7 @@ async function lastCalls(
     await pause(drainDelayMs * ACCEPTING, undefined);
     await Promise.all([listener.stopAccepting(), grpc?.server.stopAccepting()]);
   }
-  while (performance.now() < end && connections.size > 0) await pause(Math.min(LOOK_MS, drainDelayMs), undefined);
+  while (performance.now() < end && connections.size > 0) await pause(Math.min(POLL_MS, drainDelayMs), undefined);
 }
 
 function tlsKeeperOf(

@@ -188,12 +188,12 @@ export class Metrics {
   }
 
   /** Counts a refusal by a limit. */
-  rejectedByLimit(limit: string | undefined): void {
+  limitRefused(limit: string | undefined): void {
     if (limit !== undefined) this.limitRefusals.add(this.limitRefusals.sets.at(limit));
   }
 
   /** Number of refusals by a limit. */
-  rejectionsByLimit(limit: string): number {
+  refusalsByLimit(limit: string): number {
     return refusingLimits.includes(limit) ? this.limitRefusals.get(this.limitRefusals.sets.at(limit)) : 0;
   }
 

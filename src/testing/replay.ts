@@ -13,8 +13,8 @@ import { isInterrupted } from "../task/state.js";
 import { readExport, type TaskImport } from "../task/transfer.js";
 import type { SimulatedProcess } from "./process.js";
 
-/** Interval of looking whether a replayed turn has ended, in milliseconds. */
-const LOOK_MS = 5;
+/** Interval between polls for the end of a replayed turn, in milliseconds. */
+const POLL_MS = 5;
 
 /** A recorded turn, and the result of running it again. */
 export interface ReplayedTurn {
@@ -121,7 +121,7 @@ function eventsOf(entries: readonly LogEntry[]): StreamResponse[] {
 }
 
 async function leaseEnd(store: TaskStore, taskId: string): Promise<void> {
-  while ((await store.head({ taskId }))?.lease != null) await pause(LOOK_MS, undefined);
+  while ((await store.head({ taskId }))?.lease != null) await pause(POLL_MS, undefined);
 }
 
 /** A logger that notes the errors of steps, which clients of the agent do not see. */

@@ -5,8 +5,8 @@ import type { ListenAddress } from "../http/node/listening.js";
 /** The ports that workers serve. */
 export type PortName = "http" | "grpc" | "admin";
 
-/** A place to listen at, as a worker asks for it. */
-export type PortPlace = Omit<ListenAddress, "source">;
+/** The address that a worker asks to listen on. */
+export type PortAddress = Omit<ListenAddress, "source">;
 
 /** An error of the system, without its class. */
 export interface PortError {
@@ -23,7 +23,7 @@ export interface PortAnswer {
 
 export type FromWorker =
   /** Opens a port, unless it is open. */
-  | { readonly type: "open"; readonly port: PortName; readonly place: PortPlace }
+  | { readonly type: "open"; readonly port: PortName; readonly address: PortAddress }
   /** Starts to take connections of the port. */
   | { readonly type: "take"; readonly port: PortName }
   /** Stops taking connections of the port. */

@@ -258,10 +258,10 @@ export class Primary {
     if (!worker.isEnding && (worker.isReady || port?.hasTakers === false)) port?.add(worker);
   }
 
-  async #open(worker: WorkerProcess, { port: name, place }: Extract<FromWorker, { type: "open" }>): Promise<void> {
+  async #open(worker: WorkerProcess, { port: name, address }: Extract<FromWorker, { type: "open" }>): Promise<void> {
     let port = this.#ports.get(name);
     if (port === undefined) {
-      port = new SharedPort(name, place);
+      port = new SharedPort(name, address);
       this.#ports.set(name, port);
     }
     const answer = await port.opened;

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { background } from "../core/async.js";
 import { type Bound, listenAt } from "../http/node/listening.js";
-import type { PortAnswer, PortName, PortPlace } from "./messages.js";
+import type { PortAddress, PortAnswer, PortName } from "./messages.js";
 
 /** A worker, as a port sees it. */
 export interface Taker {
@@ -48,7 +48,7 @@ export class SharedPort {
   readonly #opened: Promise<PortAnswer>;
   #isClosed = false;
 
-  constructor(name: PortName, place: PortPlace) {
+  constructor(name: PortName, address: PortAddress) {
     this.#name = name;
     // Workers get existing connections, so the options that createHttp1 sets on its own ones are set here.
     const options = { pauseOnConnect: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 };
@@ -58,7 +58,7 @@ export class SharedPort {
       this.#give(socket);
     });
     const failed = (): void => {};
-    this.#opened = listenAt(this.#server, place, failed).then(
+    this.#opened = listenAt(this.#server, address, failed).then(
       ({ host, port }: Bound) => ({ host, port }),
       ({ code, message }: NodeJS.ErrnoException) => ({ error: { code, message } }),
     );

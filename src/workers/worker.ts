@@ -103,7 +103,7 @@ export class Worker {
       get hasOthers() {
         return worker.#isReplaced;
       },
-      open: (place) => this.#open(port, place),
+      open: (address) => this.#open(port, address),
       take: (accept) => {
         this.#accepting.set(port, accept);
         this.#send({ type: "take", port });
@@ -140,10 +140,10 @@ export class Worker {
   }
 
   async #open(port: PortName, { host, port: number, fd, socket, reusePort }: ListenAddress): Promise<Bound> {
-    const place = { host, port: number, fd, socket, reusePort };
+    const address = { host, port: number, fd, socket, reusePort };
     const answer = await new Promise<PortAnswer>((resolve) => {
       this.#opening.set(port, resolve);
-      this.#send({ type: "open", port, place });
+      this.#send({ type: "open", port, address });
     });
     const { error, host: bound = host, port: boundPort = 0 } = answer;
     if (error !== undefined) throw Object.assign(new Error(error.message), { code: error.code });

@@ -36,7 +36,7 @@ describe("Interruptions", () => {
     all.note("u", { after: 3, next: 4, isOutage: true });
     all.note("u", { after: 5, isOutage: true });
     expect(all.next("u", { holder: "h", turn: 3, attempt: 1 })).toEqual({ holder: "h", turn: 4, attempt: 0 });
-    all.release("u");
+    all.leaveToPolls("u");
     expect(all.next("u", { holder: "h", turn: 3, attempt: 2 }).turn).toBe(3);
   });
 });

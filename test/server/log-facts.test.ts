@@ -229,7 +229,7 @@ it("names task and agent of a sub-task that cannot be canceled", async () => {
     remoteAgents: { other: other.url },
   });
   const taskId = await send(server, {});
-  const message = "another agent's task that is left was not canceled";
+  const message = "a sub-task could not be canceled at its agent";
   const facts = { requestId: "r-1", traceId, taskId, agent: "Front", remote: "other" };
   await expect.poll(() => lines.find((line) => line.message === message)?.facts).toMatchObject(facts);
 });
@@ -272,7 +272,7 @@ it("names request, trace, task and agent of a sub-task that a recovery cannot ca
   await first.close({ graceMs: 0 });
   isOver = true;
   const [, lines] = await serve({ agent, store: sqliteStore(path), remoteAgents });
-  const line = "another agent's task that is left was not canceled";
+  const line = "a sub-task could not be canceled at its agent";
   const facts = { requestId: "r-1", traceId, taskId, agent: "Waiting", remote: "other" };
   await expect.poll(() => factsOf(lines, line), { timeout: 10_000 }).toMatchObject(facts);
 });

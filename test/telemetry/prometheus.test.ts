@@ -48,7 +48,7 @@ describe("prometheusText()", () => {
       metrics.callBegan(call.method);
       metrics.callEnded(call, "OK", i / 1_000);
       metrics.requestRefused(`b${i}`, `c${i}`);
-      metrics.rejectedByLimit(`limit${i}`);
+      metrics.limitRefused(`limit${i}`);
     }
     const series = seriesIn(await prometheusText(metrics));
     expect(series.get('parley_calls_total{binding="other",method="other",version="other",code="OK"}')).toBe(10_000);

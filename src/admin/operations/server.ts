@@ -106,7 +106,7 @@ function limitsOf({ limits, fixedLimits, metrics }: AdminParts): MessageInitShap
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([name, value]) => ({
       ...{ name, value, defaultValue: defaults[name] ?? value },
-      refused: BigInt(metrics.rejectionsByLimit(name)),
+      refused: BigInt(metrics.refusalsByLimit(name)),
     }));
 }
 

@@ -17,7 +17,7 @@ import { summaryOf } from "./task-summary.js";
 const COALESCE_MS = 100;
 
 /** Time after which a stream without changes checks whether the server is shutting down, in milliseconds. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 
 /** Time between polls for changes by other processes, in milliseconds. */
 const POLL_MS = 1_000;
@@ -92,7 +92,7 @@ class Changes {
     this.#wake();
   }
 
-  /** Waits for a change, at most `LOOK_MS`, and after a change `COALESCE_MS` longer for further ones. */
+  /** Waits for a change, at most `CHECK_MS`, and after a change `COALESCE_MS` longer for further ones. */
   async next(): Promise<void> {
     if (this.#ids.size === 0) await this.#sleep();
     if (this.#ids.size > 0) await pause(COALESCE_MS, undefined);
@@ -116,7 +116,7 @@ class Changes {
       this.#wake = resolve;
       return ignore;
     };
-    return boundedCall(begin, { timeout: { ms: LOOK_MS, result: ignore } });
+    return boundedCall(begin, { timeout: { ms: CHECK_MS, result: ignore } });
   }
 }
 
@@ -127,7 +127,7 @@ class Changes {
 export class ChangePoll {
   readonly #store: TaskStore;
   /** Streams for which the next poll only notes the positions, since they do not send earlier changes. */
-  #joining: Changes[] = [];
+  #subscribing: Changes[] = [];
   readonly #streams = new Set<Changes>();
   /** Positions of the tasks that the last poll has found. */
   #seen: ReadonlyMap<string, number> | undefined;
@@ -142,7 +142,7 @@ export class ChangePoll {
   /** Resolves when changes from then on reach the stream. */
   async subscribe(stream: Changes): Promise<void> {
     if (!this.#store.shared) return;
-    this.#joining.push(stream);
+    this.#subscribing.push(stream);
     await this.#poll();
     if (!this.#isRepeated) void this.#repeat();
   }
@@ -179,14 +179,14 @@ export class ChangePoll {
   }
 
   async #readChanges(): Promise<void> {
-    const joining = this.#joining;
-    this.#joining = [];
+    const subscribing = this.#subscribing;
+    this.#subscribing = [];
     const before = this.#seen;
     const found = new Map<string, number>();
     for await (const { taskId, position } of this.#candidates()) found.set(taskId, position);
     this.#seen = found;
     if (before !== undefined) await this.#notifyChanged(before, found);
-    for (const stream of joining) this.#streams.add(stream);
+    for (const stream of subscribing) this.#streams.add(stream);
   }
 
   async #notifyChanged(before: ReadonlyMap<string, number>, found: ReadonlyMap<string, number>): Promise<void> {

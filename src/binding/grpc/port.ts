@@ -76,14 +76,14 @@ function serverOf(options: PortOptions, handshakeTimeout: number, serve: (socket
   return server.on("tlsClientError", (_error, socket) => socket.destroy());
 }
 
-async function listen(server: Server, place: PortOptions): Promise<Bound> {
+async function listen(server: Server, options: PortOptions): Promise<Bound> {
   // Later errors concern single connections that could not be accepted, such as when file descriptors run out. The
   // clients retry.
   const failed = (): void => {};
   try {
-    return await listenAt(server, place, failed);
+    return await listenAt(server, options, failed);
   } catch (error) {
-    throw cannotListen(place, error as NodeJS.ErrnoException);
+    throw cannotListen(options, error as NodeJS.ErrnoException);
   }
 }
 

@@ -60,8 +60,8 @@ export class Interruptions {
     return [...this.#noted].flatMap(([taskId, { isOpen }]) => (isOpen ? [taskId] : []));
   }
 
-  /** Leaves a task to the polls of leases, because its stored lease is not one of this process. */
-  release(taskId: string): void {
+  /** Stops continuing a task here, because another process holds its lease. Polls of leases find it. */
+  leaveToPolls(taskId: string): void {
     const noted = this.#noted.get(taskId);
     if (noted !== undefined) this.#noted.set(taskId, { ...noted, next: undefined, isOpen: false });
   }

@@ -215,7 +215,7 @@ export class LeaseKeeper {
   /** Starts the execution that follows an interrupted one, under a lease of its own. @throws StoreError */
   async #resumeTask(taskId: string, lease: Lease | undefined): Promise<void> {
     if (this.#isUsed(taskId)) return;
-    if (lease?.holder !== this.#source.holder) return this.#interrupted.release(taskId);
+    if (lease?.holder !== this.#source.holder) return this.#interrupted.leaveToPolls(taskId);
     if (this.#interrupted.mustWait(taskId, lease)) return;
     const next = this.#interrupted.next(taskId, lease);
     this.#recovering.add(taskId);

@@ -8,7 +8,7 @@ import { isEnded, unavailable } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import { type TaskView, taskViewOf } from "../read/task-handle.js";
 import type { Executions } from "./executions.js";
-import { cancelOthers } from "./relayed.js";
+import { cancelOpenSubTasks } from "./relayed.js";
 
 /**
  * Maximum number of attempts of a cancel. It retries if another end of the task was in flight but is then not stored.
@@ -71,7 +71,7 @@ export async function cancelTask(log: TaskLog, executions: Executions, tracePare
     // Sub-tasks are canceled first: if a crash interrupts the cancel, the client's retry reaches all of them. While an
     // agent in another process may run, they are canceled later: it would notice their end and end the task first.
     const isElsewhere = executions.mayRunElsewhere(log);
-    if (executions.get(taskId) === undefined && !isElsewhere) await cancelOthers(source, log);
+    if (executions.get(taskId) === undefined && !isElsewhere) await cancelOpenSubTasks(source, log);
     await executions.get(taskId)?.cancel();
     // An end in flight may still be rejected, for example because its execution has released the lease: then this
     // cancel counts.
@@ -85,7 +85,7 @@ export async function cancelTask(log: TaskLog, executions: Executions, tracePare
     }
     if (!isTerminal(log.fold.state)) throw unavailable(undefined);
     // The other process may be dead.
-    if (isElsewhere && log.fold.state === TaskState.CANCELED) await cancelOthers(source, log);
+    if (isElsewhere && log.fold.state === TaskState.CANCELED) await cancelOpenSubTasks(source, log);
     return taskViewOf(log);
   } catch (error) {
     if (!isEnded(error)) throw error;

@@ -25,7 +25,7 @@ import { ExecutionLease } from "./execution-lease.js";
 import type { ExecutionSlot } from "./execution-slots.js";
 import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import type { PendingTurn } from "./first-event.js";
-import { cancelOthers, SubTasks } from "./relayed.js";
+import { cancelOpenSubTasks, SubTasks } from "./relayed.js";
 import { TaskSteps } from "./step-journal.js";
 import { isEnd, isHeavy, isLastOfTurn, isProgress, type TaskEvent, TaskOutput } from "./task-output.js";
 import { TurnQueue } from "./turn-queue.js";
@@ -129,7 +129,7 @@ export class Execution {
    */
   async cancel(): Promise<void> {
     this.#aborter.abort("canceled");
-    const left = this.#subTasks.cancelOthers();
+    const left = this.#subTasks.cancelEarlier();
     if (this.slot.isHeld) await within(this.#source.limits.cancelGraceMs, this.done);
     await left;
     if (this.#over) return;
@@ -370,7 +370,7 @@ export class Execution {
     if (isOutage(error)) throw error;
     // Another process has ended the task, so the agent's step or event was rejected. The agent has not failed.
     if (isTerminal(this.log.plannedState)) return this.#settle();
-    this.#source.metrics?.rejectedByLimit(limitIn(error));
+    this.#source.metrics?.limitRefused(limitIn(error));
     await this.#close(TaskState.FAILED, failureText(error, this.#logger));
   }
 
@@ -380,7 +380,7 @@ export class Execution {
     const recover = this.#turn === undefined ? "restart" : recoveryOf(this.agent, this.#turn);
     if (recover === "fail") {
       // Its delegations left their sub-tasks to another attempt, which will not happen.
-      if (this.#subTasks.mayBeOpen && !isTerminal(this.log.plannedState)) await cancelOthers(this.#source, this.log);
+      if (this.#subTasks.mayBeOpen) await cancelOpenSubTasks(this.#source, this.log);
       return this.#close(TaskState.FAILED, "The server was shut down before the agent finished.");
     }
     await this.#lease.offer();

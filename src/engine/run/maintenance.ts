@@ -12,7 +12,7 @@ import type { TaskLog } from "../log/task-log.js";
 import type { Executions, ExecutionsSource } from "./executions.js";
 import { HintedTasks } from "./hinted-tasks.js";
 import { recoverTask, turnCause } from "./recovery.js";
-import { cancelOthers } from "./relayed.js";
+import { cancelOpenSubTasks } from "./relayed.js";
 
 const why = "The task waited for its client for too long, and was canceled.";
 
@@ -269,7 +269,7 @@ export class Maintenance {
       if (store.shared || log.uncertain) await log.refresh();
       const waiting = log;
       // A crash after the cancel would leave the sub-tasks running.
-      const before = (): Promise<void> => cancelOthers(executions.source, waiting);
+      const before = (): Promise<void> => cancelOpenSubTasks(executions.source, waiting);
       if (await expireInterrupted(log, { found: head, now: now(), before })) {
         logger.info(facts, "a task that waited for its client for too long is canceled");
       }

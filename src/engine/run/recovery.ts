@@ -20,7 +20,7 @@ import type { TaskLog } from "../log/task-log.js";
 import type { Execution } from "./execution.js";
 import type { ExecutionSlots } from "./execution-slots.js";
 import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
-import { cancelOthers } from "./relayed.js";
+import { cancelOpenSubTasks } from "./relayed.js";
 import { storedTurn } from "./turn-queue.js";
 
 /** An interrupted task and the dependencies of its recovery. */
@@ -116,7 +116,7 @@ async function failTask({ log, lease, source, ended }: Recovery, turn: TurnReque
   const what = ended === "outage" ? "an outage of the task store" : "a crash of the server";
   const why = `The agent was stopped by ${what} before it finished.`;
   // Before the end is stored: after another crash nothing would cancel them.
-  await cancelOthers(source, log, { cause: turn });
+  await cancelOpenSubTasks(source, log, { cause: turn });
   try {
     const draft = statusDraft(log.messageContext, State.FAILED, why, source.now());
     await log.append({ ...draft, traceParent: turn?.traceParent ?? "" }, { fence: lease });

@@ -23,8 +23,8 @@ interface SubTaskSource extends Pick<TurnSource, "outgoing"> {
   readonly logger: Logger;
 }
 
-/** Options of `cancelOthers`. */
-interface CancelOptions {
+/** Options of `cancelOpenSubTasks`. */
+interface CancelSubTasksOptions {
   /** Tells which sub-tasks the running turn cancels itself. Default: none. */
   readonly isOwn?: (checkpoint: RelayCheckpoint) => boolean;
   /** The turn that ends, for log lines. */
@@ -103,10 +103,10 @@ async function relaysOf(store: TaskStore, { taskId, fold }: TaskLog): Promise<re
  * Cancels a task's open sub-tasks. Waits for the other agents' answers for at most half the cancel grace period, and
  * never rejects: sub-tasks that cannot be read or reached are skipped.
  */
-export async function cancelOthers(
+export async function cancelOpenSubTasks(
   { outgoing, logger, limits, store }: SubTaskSource,
   log: TaskLog,
-  { isOwn = () => false, cause: { requestId, traceParent } = {} }: CancelOptions = {},
+  { isOwn = () => false, cause: { requestId, traceParent } = {} }: CancelSubTasksOptions = {},
 ): Promise<void> {
   if (outgoing === undefined || (log.fold.knowsRelays && log.fold.relays === undefined)) return;
   const { taskId, tenant } = log.head;
@@ -120,7 +120,7 @@ export async function cancelOthers(
     );
   };
   const canceling = cancelOpen().catch((error: unknown) => {
-    logger.warn({ err: error, ...logFacts(task) }, "what other agents do for a task that is over could not be read");
+    logger.warn({ err: error, ...logFacts(task) }, "the sub-tasks of an ended task could not be read");
   });
   await within(limits.cancelGraceMs / 2, canceling);
 }
@@ -179,16 +179,16 @@ export class SubTasks {
   }
 
   /** Cancels those that this turn has not reached: those of earlier turns and of earlier attempts. */
-  cancelOthers(): Promise<void> {
+  cancelEarlier(): Promise<void> {
     const calls = this.#turn && turnCalls(this.#turn);
-    return cancelOthers(this.#source, this.#log, { isOwn: (checkpoint) => calls?.sees(checkpoint) === true });
+    return cancelOpenSubTasks(this.#source, this.#log, { isOwn: (checkpoint) => calls?.sees(checkpoint) === true });
   }
 
   /** Cancels all of them before the end of the task is stored: a crash after that would leave them running. */
   async cancelAll(): Promise<void> {
     const calls = this.#turn && turnCalls(this.#turn);
     const own = calls && within(this.#source.limits.cancelGraceMs / 2, calls.cancelSubTasks());
-    await Promise.all([own, this.cancelOthers()]);
+    await Promise.all([own, this.cancelEarlier()]);
   }
 }
 

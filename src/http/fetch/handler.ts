@@ -70,8 +70,8 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
     this.method = request.method;
     this.url = pathname + search;
     this.peer = { address: typeof remoteAddress === "string" ? remoteAddress : "", encrypted: protocol === "https:" };
-    if (request.signal.aborted) this.#disconnect();
-    else request.signal.addEventListener("abort", this.#disconnect, { once: true });
+    if (request.signal.aborted) this.#onDisconnect();
+    else request.signal.addEventListener("abort", this.#onDisconnect, { once: true });
   }
 
   get headers(): Headers {
@@ -125,7 +125,7 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
 
   abort(): void {
     this.#writer?.breakOff("failed");
-    this.#disconnect();
+    this.#onDisconnect();
   }
 
   /** Returns the response. Its body is generated at the pace of its reader, which may cancel it. */
@@ -149,7 +149,7 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
 
   #streamOf(body: BodySource): ReadableStream<Uint8Array> {
     this.#writer = new StreamWriter(body, {
-      ended: (isWhole) => (isWhole ? this.#end() : this.#disconnect()),
+      ended: (isWhole) => (isWhole ? this.#end() : this.#onDisconnect()),
       failed: (error) => this.#logger.error({ err: error, ...requestFacts(this) }, "a request could not be answered"),
     });
     return this.#writer.stream;
@@ -157,11 +157,11 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
 
   #end(): void {
     this.#isEnded = true;
-    this.#request.signal.removeEventListener("abort", this.#disconnect);
+    this.#request.signal.removeEventListener("abort", this.#onDisconnect);
   }
 
   /** Ends the exchange, because the client aborted the signal or canceled the body. */
-  readonly #disconnect = (): void => {
+  readonly #onDisconnect = (): void => {
     if (this.#isEnded || this.canceled) return;
     this.#end();
     this.#collector?.close();

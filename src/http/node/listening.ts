@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { isMainThread } from "node:worker_threads";
 import { markLocal } from "./peer.js";
 
-/** Place at which a port listens. */
+/** Address, Unix socket or descriptor that a server listens on. */
 export interface ListenAddress {
   /** Name or address to listen on, such as `0.0.0.0` or `::`. */
   readonly host: string;
@@ -16,7 +16,7 @@ export interface ListenAddress {
   readonly socket?: string | undefined;
   /** Lets other processes of the same user listen on the port too (SO_REUSEPORT). Default false. */
   readonly reusePort?: boolean | undefined;
-  /** Opens the place in another process, which accepts the connections for this one. */
+  /** Opens the address in another process, which accepts the connections for this one. */
   readonly source?: ConnectionSource | undefined;
 }
 
@@ -24,8 +24,8 @@ export interface ListenAddress {
 export interface ConnectionSource {
   /** True if other processes take the connections that this one declines. */
   readonly hasOthers: boolean;
-  /** Opens the place, unless it is open. @throws the system's error */
-  open(place: ListenAddress): Promise<Bound>;
+  /** Opens the address, unless it is open. @throws the system's error */
+  open(address: ListenAddress): Promise<Bound>;
   /** Starts to take connections. */
   take(accept: (socket: Socket) => void): void;
   /** Stops taking connections. Those in flight go to another process. */
@@ -44,11 +44,11 @@ export interface Bound {
  * Starts to listen. Later errors of the server concern single connections and go to `failed`. A Unix socket of a
  * process that has ended is replaced; its file is removed when the server closes.
  *
- * @throws the system's error if the place is in use or not permitted, or the host is not an address of this machine.
+ * @throws the system's error if the address is in use or not permitted, or the host is not one of this machine.
  */
-export async function listenAt(server: Server, place: ListenAddress, failed: (error: Error) => void): Promise<Bound> {
-  const { host, port, fd, socket, reusePort, source } = place;
-  if (source !== undefined) return takeFrom(source, server, place);
+export async function listenAt(server: Server, address: ListenAddress, failed: (error: Error) => void): Promise<Bound> {
+  const { host, port, fd, socket, reusePort, source } = address;
+  if (source !== undefined) return takeFrom(source, server, address);
   if (socket !== undefined) await removeStaleSocket(socket);
   return new Promise((resolve, reject) => {
     let isListening = false;
@@ -57,7 +57,7 @@ export async function listenAt(server: Server, place: ListenAddress, failed: (er
     const options = fd === undefined ? { host, port, ...(reusePort === true && { reusePort }) } : { fd };
     const listening = (): void => {
       isListening = true;
-      const bound = boundOf(server, place);
+      const bound = boundOf(server, address);
       // The clients of a Unix socket have no address. Its file decides who may connect.
       if (bound.port === 0) server.prependListener("connection", (socket: Socket) => markLocal(socket));
       resolve(bound);
@@ -68,8 +68,8 @@ export async function listenAt(server: Server, place: ListenAddress, failed: (er
 }
 
 /** Gives a server the connections of another process. The server does not listen itself. */
-async function takeFrom(source: ConnectionSource, server: Server, place: ListenAddress): Promise<Bound> {
-  const bound = await source.open(place);
+async function takeFrom(source: ConnectionSource, server: Server, address: ListenAddress): Promise<Bound> {
+  const bound = await source.open(address);
   if (bound.port === 0) server.prependListener("connection", (socket: Socket) => markLocal(socket));
   // On this event, HTTP servers start to check for slow requests.
   server.emit("listening");

@@ -47,7 +47,7 @@ export function admission(parts: AdmissionParts): ServiceInterceptor {
       return mapStream(answer, new CountedStream(invocation, gate, began));
     } catch (error) {
       dropAnswer(call);
-      throw gate.rejectCall(error, invocation, began);
+      throw gate.errorOfEnd(error, invocation, began);
     } finally {
       if (!streaming) gate.release(call, counter);
     }
@@ -93,11 +93,11 @@ class Gate {
     const counter = invocation.method.methodKind === "unary" ? "calls" : "streams";
     if (this.#parts.draining()) {
       const error = new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs });
-      throw this.rejectCall(error, invocation, began);
+      throw this.errorOfEnd(error, invocation, began);
     }
     if (this.#open[counter] >= this.limits[limitNames[counter]]) {
       const limit = (this.#parts.names ?? limitNames)[counter];
-      throw this.rejectCall(limitReached(limit, `The server has too many ${counter} open.`), invocation, began);
+      throw this.errorOfEnd(limitReached(limit, `The server has too many ${counter} open.`), invocation, began);
     }
     this.#open[counter]++;
     return counter;
@@ -110,8 +110,8 @@ class Gate {
     held?.release();
   }
 
-  /** Converts the error of a call that ends by it. */
-  rejectCall(error: unknown, invocation: Invocation, began: number): A2AError {
+  /** Counts the end of a call by an error. Returns the error for the client. */
+  errorOfEnd(error: unknown, invocation: Invocation, began: number): A2AError {
     const known = this.failed(error, invocation);
     this.ended(invocation, known.reason, began);
     return known;

@@ -52,7 +52,7 @@ function watched(work: Promise<InvocationResult>, watch: Watch, { cancellation }
       clearTimeout(timer);
       forget();
     };
-    const disconnect = (): void => {
+    const onDisconnect = (): void => {
       if (watch.isInside) return;
       end();
       reject(new A2AError("CANCELLED", "The client went away."));
@@ -66,10 +66,10 @@ function watched(work: Promise<InvocationResult>, watch: Watch, { cancellation }
       clearTimeout(timer);
       timer = background(setTimeout(late, interceptors.timeoutMs));
       // The client may have left while the call was in the rest of the chain.
-      if (cancellation.canceled) disconnect();
+      if (cancellation.canceled) onDisconnect();
     };
     watch.returned = begin;
-    forget = cancellation.onCancel(disconnect);
+    forget = cancellation.onCancel(onDisconnect);
     if (!watch.isInside) begin();
     work.then(
       (answer) => {

@@ -28,7 +28,7 @@ import { openDatabase } from "./migrate-database.js";
 const WATCH_MS = 16_000;
 
 /** Interval between two reads of the heartbeats, in milliseconds. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 /** Maximum number of entries in the tasks whose segments one statement reads. */
 const GROUP_ENTRIES = 5_000;
@@ -85,8 +85,8 @@ export async function checkIdle({ database, schema, name, onWatch }: Watched): P
   const beats = await beatsOf(database, schema);
   if (beats.size === 0) return beats;
   onWatch(name, WATCH_MS);
-  for (let waited = 0; waited < WATCH_MS; waited += LOOK_MS) {
-    await pause(LOOK_MS, undefined);
+  for (let waited = 0; waited < WATCH_MS; waited += POLL_MS) {
+    await pause(POLL_MS, undefined);
     if (!isSame(beats, await beatsOf(database, schema))) throw inUse(name);
   }
   return beats;

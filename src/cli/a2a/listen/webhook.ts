@@ -35,7 +35,7 @@ interface WebhookOptions {
 }
 
 export interface Webhook {
-  /** The address for agents. */
+  /** URL that agents send notifications to. */
   readonly url: string;
   close(): Promise<void>;
 }
