@@ -1,5 +1,5 @@
 import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
-import { claimOne, createDue, NOW, settle } from "./delivery-setup.js";
+import { claimOne, complete, createDue, NOW } from "./delivery-setup.js";
 import { create, follow, type StoreContract, scenario } from "./setup.js";
 
 /** `census` and `onCommit`. */
@@ -28,10 +28,10 @@ export function censusContract(contract: StoreContract): void {
       expect(await store.census()).toMatchObject({ due: 2, dead: 0 });
       const claimed = await claimOne(store, { limit: 1 });
       expect(await store.census()).toMatchObject({ due: 2, dead: 0 });
-      await settle(store, claimed, { kind: "dead", at: NOW, failure: "no" });
+      await complete(store, claimed, { kind: "dead", at: NOW, failure: "no" });
       expect(await store.census()).toMatchObject({ due: 1, dead: 1 });
       const other = await claimOne(store, { limit: 1 });
-      await settle(store, other, { kind: "done" }, { position: other.headPosition });
+      await complete(store, other, { kind: "done" }, { position: other.headPosition });
       expect(await store.census()).toMatchObject({ due: 0, dead: 1 });
     });
   });

@@ -1,6 +1,6 @@
 import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
 import type { ClaimedDelivery, DeliveryOutcome, TaskStore } from "../src/store/task-store.js";
-import { claim, claimOne, createDue, keysOf, NOW, settle } from "./delivery-setup.js";
+import { claim, claimOne, complete, createDue, keysOf, NOW } from "./delivery-setup.js";
 import {
   bytesOf,
   configOf,
@@ -23,7 +23,7 @@ export function deliveryContract(contract: StoreContract): void {
     comingWithMessages(contract);
   });
   contract.suite.describe("savePushPosition() and completeDelivery()", () => {
-    settling(contract);
+    completing(contract);
     retrying(contract);
     fencing(contract);
   });
@@ -94,8 +94,8 @@ function removing(contract: StoreContract): void {
       await follow(store, head, { state: TaskState.COMPLETED });
     }
     for (const one of await store.claimDeliveries(claim)) {
-      if (one.taskId === "dead") await settle(store, one, { kind: "dead", at: NOW, failure: "" });
-      else if (one.taskId !== "due") await settle(store, one, { kind: "done" }, { position: 2 });
+      if (one.taskId === "dead") await complete(store, one, { kind: "dead", at: NOW, failure: "" });
+      else if (one.taskId !== "due") await complete(store, one, { kind: "done" }, { position: 2 });
     }
     // With a limit of two, the kept task must not block those after it.
     expect(await store.removeFinished({ before: 9_999, limit: 2 })).toBe(2);
@@ -168,7 +168,7 @@ function comingWithMessages(contract: StoreContract): void {
   });
 }
 
-function settling(contract: StoreContract): void {
+function completing(contract: StoreContract): void {
   const { expect } = contract.suite;
   const position = async (store: TaskStore): Promise<unknown> =>
     (await store.getPushConfig({ taskId: "a", configId: "x" }))?.position;
@@ -192,10 +192,10 @@ function settling(contract: StoreContract): void {
     const claimed = await claimOne(store);
     const head = headOf({ taskId: "a", position: 2, generation: 2 });
     await follow(store, head);
-    expect(await settle(store, claimed, { kind: "done" }, { position: 2 })).toBe("more");
+    expect(await complete(store, claimed, { kind: "done" }, { position: 2 })).toBe("more");
     expect(await position(store)).toBe(2);
     expect(await store.nextDelivery()).toBeUndefined();
-    expect(await settle(store, claimed, { kind: "done" }, { position: 3 })).toBe("settled");
+    expect(await complete(store, claimed, { kind: "done" }, { position: 3 })).toBe("completed");
     expect(await store.claimDeliveries(claim)).toEqual([]);
     await store.append({ ...followRequest({ ...head, position: 3 }), time: 4_000 });
     expect(await store.nextDelivery()).toBe(4_000);
@@ -214,7 +214,7 @@ function settling(contract: StoreContract): void {
     for (const one of await store.claimDeliveries(claim)) {
       const { configId } = one;
       const outcome = outcomes[configId] ?? { kind: "done" };
-      expect(await settle(store, one, outcome, { position: configId === "x" ? 2 : 1 })).toBe("settled");
+      expect(await complete(store, one, outcome, { position: configId === "x" ? 2 : 1 })).toBe("completed");
     }
     const configs = await store.listPushConfigs({ taskId: "a", after: "", limit: 10 });
     expect(configs.map(({ configId, config }) => [configId, config.position])).toEqual([
@@ -232,26 +232,26 @@ function retrying(contract: StoreContract): void {
   scenario(contract, "count failures until there is progress", async (store) => {
     await createDue(store, "a");
     const retry = (at: number): DeliveryOutcome => ({ kind: "retry", at, failure: "no", failingSince: 1_000 });
-    expect(await settle(store, await claimOne(store), retry(NOW + 10))).toBe("settled");
+    expect(await complete(store, await claimOne(store), retry(NOW + 10))).toBe("completed");
     expect(await store.claimDeliveries(claim)).toEqual([]);
     expect(await store.nextDelivery()).toBe(NOW + 10);
     const second = await claimOne(store, { now: NOW + 10 });
     expect(second).toMatchObject({ attempts: 1, failingSince: 1_000 });
-    await settle(store, second, retry(NOW));
+    await complete(store, second, retry(NOW));
     const third = await claimOne(store);
     expect(third).toMatchObject({ attempts: 2, failingSince: 1_000 });
-    await settle(store, third, { kind: "later", at: NOW });
+    await complete(store, third, { kind: "later", at: NOW });
     const fourth = await claimOne(store);
     expect(fourth).toMatchObject({ attempts: 2, failingSince: 1_000, position: 1 });
-    await settle(store, fourth, { kind: "retry", at: NOW, failure: "no", failingSince: 2_000 }, { position: 2 });
+    await complete(store, fourth, { kind: "retry", at: NOW, failure: "no", failingSince: 2_000 }, { position: 2 });
     const fifth = await claimOne(store);
     expect(fifth).toMatchObject({ attempts: 1, failingSince: 2_000, position: 2 });
-    await settle(store, fifth, { kind: "later", at: NOW, failure: "host", failingSince: 1_500 });
+    await complete(store, fifth, { kind: "later", at: NOW, failure: "host", failingSince: 1_500 });
     const sixth = await claimOne(store);
     expect(sixth).toMatchObject({ attempts: 1, failingSince: 1_500 });
     const { taskId, configId, claim: number } = sixth;
     await store.savePushPosition({ key: { taskId, configId }, holder: "me", claim: number, position: 3 });
-    await settle(store, sixth, { kind: "later", at: NOW });
+    await complete(store, sixth, { kind: "later", at: NOW });
     expect(await claimOne(store)).toMatchObject({ attempts: 0, failingSince: undefined, position: 3 });
   });
 }
@@ -277,13 +277,13 @@ function fencing(contract: StoreContract): void {
   scenario(contract, "change nothing for a holder that has it no more", async (store) => {
     await createDue(store, "a");
     const first = await claimOne(store);
-    await settle(store, first, { kind: "later", at: NOW });
+    await complete(store, first, { kind: "later", at: NOW });
     await expectLost(store, first);
     const second = await claimOne(store);
     await expectLost(store, first);
     expect(await store.getPushConfig({ taskId: "a", configId: "x" })).toMatchObject({ position: 1 });
-    expect(await settle(store, second, { kind: "done" }, { holder: "other", position: 2 })).toBe("lost");
-    expect(await settle(store, second, { kind: "done" }, { position: 2 })).toBe("settled");
+    expect(await complete(store, second, { kind: "done" }, { holder: "other", position: 2 })).toBe("lost");
+    expect(await complete(store, second, { kind: "done" }, { position: 2 })).toBe("completed");
   });
 
   scenario(contract, "change nothing of one that was replaced or removed", async (store) => {

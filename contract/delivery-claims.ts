@@ -1,6 +1,6 @@
 import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
 import type { ClaimDeliveries, ClaimedDelivery, TaskStore } from "../src/store/task-store.js";
-import { claim, claimOne, createDue, keysOf, NOW, settle } from "./delivery-setup.js";
+import { claim, claimOne, complete, createDue, keysOf, NOW } from "./delivery-setup.js";
 import {
   bytesOf,
   configOf,
@@ -63,8 +63,8 @@ function claiming(contract: StoreContract): void {
     await store.claimDeliveries({ ...claim, holder: "other", limit: 1 });
     const again = await store.claimDeliveries({ ...claim, limit: 1, again: true });
     expect(keysOf(again)).toEqual(keysOf(before));
-    for (const one of before) expect(await settle(store, one, { kind: "later", at: NOW })).toBe("lost");
-    for (const one of again) expect(await settle(store, one, { kind: "later", at: NOW })).toBe("settled");
+    for (const one of before) expect(await complete(store, one, { kind: "later", at: NOW })).toBe("lost");
+    for (const one of again) expect(await complete(store, one, { kind: "later", at: NOW })).toBe("completed");
     expect(await store.claimDeliveries({ ...claim, again: true })).toHaveLength(3);
   });
 }
@@ -99,7 +99,7 @@ function claimingByTarget(contract: StoreContract): void {
         expect(claimed).toHaveLength(limit);
         targets.push(...claimed.map(({ target }) => target));
         keys.push(...keysOf(claimed.filter(({ target }) => target === "much")));
-        for (const one of claimed) if (one.target !== "much") await settle(store, one, { kind: "later", at: 1_000 });
+        for (const one of claimed) if (one.target !== "much") await complete(store, one, { kind: "later", at: 1_000 });
       }
       expect(new Set(targets)).toEqual(new Set(["much", "a", "z"]));
       expect(keys.length).toBeGreaterThanOrEqual(6);
@@ -132,7 +132,7 @@ function rescheduling(contract: StoreContract): void {
     await store.putPushConfig(configOf({ taskId: "idle", configId: "x", now: 9_000 }));
     await createDue(store, "dead", { now: 500 });
     const dead = await claimOne(store, { limit: 1 });
-    expect(await settle(store, dead, { kind: "dead", at: 7_000, failure: "" })).toBe("settled");
+    expect(await complete(store, dead, { kind: "dead", at: 7_000, failure: "" })).toBe("completed");
     expect(await store.rescheduleDeliveries({ latest: 5_000, to: 2_000 })).toBe(2);
     expect(await store.rescheduleDeliveries({ latest: 5_000, to: 2_000 })).toBe(0);
     expect(await store.listDeadDeliveries({ limit: 10 })).toMatchObject([{ taskId: "dead", at: 7_000 }]);
@@ -148,7 +148,7 @@ function rescheduling(contract: StoreContract): void {
       await createDue(store, "a", { now: 8_000 });
       const first = await claimOne(store);
       const failed = { kind: "retry", at: 9_000, failure: "no", failingSince: 8_500 } as const;
-      expect(await settle(store, first, failed)).toBe("settled");
+      expect(await complete(store, first, failed)).toBe("completed");
       const second = await claimOne(store);
       expect(await store.rescheduleDeliveries({ latest: 6_000, to: 5_000 })).toBe(1);
       expect(await store.claimDeliveries({ ...claim, holder: "other" })).toEqual([]);
@@ -204,7 +204,7 @@ function missing(contract: StoreContract): void {
         return;
       }
       expect(keysOf(await claimInTime(store))).toEqual(["a x"]);
-      expect(await settle(store, lost, { kind: "done" }, { holder: "gone", position: 2 })).toBe("lost");
+      expect(await complete(store, lost, { kind: "done" }, { holder: "gone", position: 2 })).toBe("lost");
       expect(await store.heartbeat({ ...heartbeat, again: true })).toBe(false);
     },
   );
@@ -217,7 +217,7 @@ function missing(contract: StoreContract): void {
       expect(await store.claimDeliveries({ ...claim, leaseMs: shortMs })).toEqual([]);
       await sleep(shortMs / 6);
     }
-    expect(await settle(store, held, { kind: "later", at: NOW }, { holder: "gone" })).toBe("settled");
+    expect(await complete(store, held, { kind: "later", at: NOW }, { holder: "gone" })).toBe("completed");
   });
 
   scenario(contract, "gives up a holder for its leases and its deliveries alike", async (store) => {
@@ -234,10 +234,10 @@ function missing(contract: StoreContract): void {
 /** Gives up every due delivery. */
 async function giveUp(store: TaskStore, at = 9_000): Promise<void> {
   for (const one of await store.claimDeliveries(claim)) {
-    await settle(store, one, { kind: "retry", at: 1, failure: "refused", failingSince: 8_000 });
+    await complete(store, one, { kind: "retry", at: 1, failure: "refused", failingSince: 8_000 });
   }
   for (const one of await store.claimDeliveries(claim)) {
-    await settle(store, one, { kind: "dead", at, failure: "too old" });
+    await complete(store, one, { kind: "dead", at, failure: "too old" });
   }
 }
 
@@ -303,7 +303,7 @@ function redriving(contract: StoreContract): void {
   scenario(contract, "make it due again, all of it or what is named", async (store) => {
     for (const taskId of ["a", "b", "c", "alive"]) await createDue(store, taskId);
     for (const one of await store.claimDeliveries(claim)) {
-      if (one.taskId !== "alive") await settle(store, one, { kind: "dead", at: 1, failure: "" });
+      if (one.taskId !== "alive") await complete(store, one, { kind: "dead", at: 1, failure: "" });
     }
     const keys = ["b", "alive", "unknown"].map((taskId) => ({ taskId, configId: "x" }));
     expect(await store.redriveDeliveries({ now: 4_000, keys })).toBe(1);
@@ -319,7 +319,7 @@ function redriving(contract: StoreContract): void {
     for (const taskId of ["a", "b", "held"]) await createDue(store, taskId);
     for (const one of await store.claimDeliveries(claim)) {
       const retry = { kind: "retry", at: NOW + 9_000, failure: "refused", failingSince: 1 } as const;
-      if (one.taskId !== "held") await settle(store, one, retry);
+      if (one.taskId !== "held") await complete(store, one, retry);
     }
     const keys = ["a", "held"].map((taskId) => ({ taskId, configId: "x" }));
     expect(await store.redriveDeliveries({ now: NOW })).toBe(0);
@@ -337,12 +337,12 @@ function redriving(contract: StoreContract): void {
     await giveUp(store);
     await store.redriveDeliveries({ now: NOW });
     expect(await store.removeFinished({ before: 9_999, limit: 10 })).toBe(0);
-    await settle(store, await claimOne(store), { kind: "dead", at: 1, failure: "" });
+    await complete(store, await claimOne(store), { kind: "dead", at: 1, failure: "" });
     // Replacing a dead configuration makes it due.
     await store.putPushConfig(configOf({ taskId: "a", configId: "x" }, "new"));
     expect(await store.listDeadDeliveries({ limit: 10 })).toEqual([]);
     expect(await store.removeFinished({ before: 9_999, limit: 10 })).toBe(0);
-    await settle(store, await claimOne(store), { kind: "done" }, { position: 2 });
+    await complete(store, await claimOne(store), { kind: "done" }, { position: 2 });
     expect(await store.removeFinished({ before: 9_999, limit: 10 })).toBe(1);
   });
 }

@@ -7,7 +7,7 @@ import type {
   StoredDelivery,
   TaskStore,
 } from "../src/store/task-store.js";
-import { claim, claimOne, createDue, keysOf, NOW, settle } from "./delivery-setup.js";
+import { claim, claimOne, complete, createDue, keysOf, NOW } from "./delivery-setup.js";
 import {
   configOf,
   create,
@@ -52,7 +52,7 @@ const key = { taskId: "a", configId: "x" };
 
 /** Fails the due configuration `key` a number of times. */
 async function fail(store: TaskStore, from: number, to: number): Promise<void> {
-  for (let number = from; number <= to; number++) await settle(store, await claimOne(store), retry(number));
+  for (let number = from; number <= to; number++) await complete(store, await claimOne(store), retry(number));
 }
 
 /** Every page with these filters, as one list. */
@@ -83,10 +83,10 @@ function showing(contract: StoreContract): void {
     expect(await at(store)).toEqual([{ ...due, at: 7_000 }]);
     const claimed = await claimOne(store);
     expect(await at(store)).toEqual([{ ...due, at: 7_000, holder: "me" }]);
-    await settle(store, claimed, retry(1));
+    await complete(store, claimed, retry(1));
     const failing = { attempts: 1, failure: "failure 1", failingSince: 1_000 };
     expect(await at(store)).toEqual([{ ...due, ...failing, at: NOW }]);
-    await settle(store, await claimOne(store), dead);
+    await complete(store, await claimOne(store), dead);
     expect(await at(store)).toEqual([{ ...due, ...failing, failure: "gone", state: "dead", at: 9_000 }]);
   });
 }
@@ -142,7 +142,7 @@ async function fill(store: TaskStore): Promise<void> {
     if (task.taskId !== "c") await follow(store, head);
   }
   for (const one of await store.claimDeliveries(claim)) {
-    await settle(store, one, one.configId === "x" ? dead : retry(1));
+    await complete(store, one, one.configId === "x" ? dead : retry(1));
   }
 }
 
@@ -170,7 +170,7 @@ function paging(contract: StoreContract): void {
     await create(store, { taskId: "b", owner: "rare" });
     await store.putPushConfig(configOf({ taskId: "b", configId: "x" }));
     await follow(store, headOf({ taskId: "b", owner: "rare" }));
-    await settle(store, await claimOne(store), dead);
+    await complete(store, await claimOne(store), dead);
     for (const rare of [{ owner: "rare" }, { states: ["dead"] as const }, { taskId: "b" }, { tenant: OWNER.tenant }]) {
       const all = await pages(store, { ...rare, limit: 500 });
       expect(keysOf(all).at(-1)).toBe("b x");
@@ -188,9 +188,9 @@ function keepingAttempts(contract: StoreContract): void {
     await createDue(store, "a");
     await createDue(store, "b");
     await store.claimDeliveries({ ...claim, limit: 2 }).then(async (claimed) => {
-      for (const one of claimed) if (one.taskId === "a") await settle(store, one, retry(1));
+      for (const one of claimed) if (one.taskId === "a") await complete(store, one, retry(1));
     });
-    await settle(store, await claimOne(store), dead);
+    await complete(store, await claimOne(store), dead);
     expect(await store.listAttempts(key)).toEqual([
       { ...attempt(99), failure: "gone", holder: "me" },
       { ...attempt(1), failure: "failure 1", holder: "me" },
@@ -208,10 +208,10 @@ function keepingAttempts(contract: StoreContract): void {
   scenario(contract, "has none of an outcome without an attempt, or of a claim that was lost", async (store) => {
     await createDue(store, "a");
     const first = await claimOne(store);
-    await settle(store, first, { kind: "later", at: NOW, failure: "busy", failingSince: 1 });
-    expect(await settle(store, first, retry(1))).toBe("lost");
-    await settle(store, await claimOne(store), { kind: "retry", at: NOW, failure: "unreadable", failingSince: 1 });
-    await settle(store, await claimOne(store), { kind: "dead", at: NOW, failure: "unreadable" });
+    await complete(store, first, { kind: "later", at: NOW, failure: "busy", failingSince: 1 });
+    expect(await complete(store, first, retry(1))).toBe("lost");
+    await complete(store, await claimOne(store), { kind: "retry", at: NOW, failure: "unreadable", failingSince: 1 });
+    await complete(store, await claimOne(store), { kind: "dead", at: NOW, failure: "unreadable" });
     expect(await store.listAttempts(key)).toEqual([]);
   });
 }
@@ -221,9 +221,9 @@ function forgettingAttempts(contract: StoreContract): void {
 
   scenario(contract, "keeps them over a redrive and a success", async (store) => {
     await createDue(store, "a");
-    await settle(store, await claimOne(store), dead);
+    await complete(store, await claimOne(store), dead);
     await store.redriveDeliveries({ now: NOW });
-    await settle(store, await claimOne(store), { kind: "done" }, { position: 2 });
+    await complete(store, await claimOne(store), { kind: "done" }, { position: 2 });
     expect(await store.listAttempts(key)).toHaveLength(1);
     await follow(store, headOf({ taskId: "a", position: 2, generation: 2 }));
     await fail(store, 2, 2);
@@ -233,7 +233,7 @@ function forgettingAttempts(contract: StoreContract): void {
   scenario(contract, "forgets them with the configuration, also a replaced one, and with the task", async (store) => {
     await createDue(store, "a");
     await createDue(store, "b");
-    for (const one of await store.claimDeliveries(claim)) await settle(store, one, retry(1));
+    for (const one of await store.claimDeliveries(claim)) await complete(store, one, retry(1));
     const other = { taskId: "b", configId: "x" };
     await store.putPushConfig(configOf({ ...key, now: NOW }));
     expect(await store.listAttempts(key)).toEqual([]);
@@ -241,7 +241,7 @@ function forgettingAttempts(contract: StoreContract): void {
     await store.deletePushConfig(other);
     await store.putPushConfig(configOf({ ...other, now: NOW }));
     expect(await store.listAttempts(other)).toEqual([]);
-    await settle(store, await claimOne(store), dead);
+    await complete(store, await claimOne(store), dead);
     expect(await store.listAttempts(key)).toHaveLength(1);
     await follow(store, headOf({ taskId: "a", position: 2, generation: 2 }), { state: TaskState.COMPLETED });
     expect(await store.removeFinished({ before: 9_999, limit: 9 })).toBe(1);
@@ -294,7 +294,7 @@ function redriving(contract: StoreContract): void {
     );
     await follow(store, headOf({ taskId: "a" }));
     const claimed = await store.claimDeliveries({ ...claim, limit: 9_999 });
-    await forEachOf(claimed, (one) => settle(store, one, dead));
+    await forEachOf(claimed, (one) => complete(store, one, dead));
     expect(await store.redriveDeliveries({ now: NOW, target: "other" })).toBe(413);
     expect(await pages(store, { states: ["dead"], limit: 100 })).toHaveLength(207);
   });

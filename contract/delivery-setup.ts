@@ -28,12 +28,12 @@ export async function claimOne(store: TaskStore, request: Partial<ClaimDeliverie
 }
 
 /** Ends a claim, by its holder unless the test names another one. */
-export function settle(
+export function complete(
   store: TaskStore,
   { taskId, configId, claim: number, position }: ClaimedDelivery,
   outcome: DeliveryOutcome,
   named: { readonly position?: number; readonly holder?: string } = {},
-): Promise<"more" | "settled" | "lost"> {
+): Promise<"more" | "completed" | "lost"> {
   return store.completeDelivery({
     key: { taskId, configId },
     holder: "me",

@@ -148,7 +148,7 @@ async function follow(contract: StoreContract, store: TaskStore, model: Model, s
       return;
     }
     default:
-      return settle(contract, store, model, step);
+      return complete(contract, store, model, step);
   }
 }
 
@@ -230,7 +230,7 @@ async function claim(
   }
 }
 
-async function settle(
+async function complete(
   contract: StoreContract,
   store: TaskStore,
   model: Model,
@@ -257,7 +257,7 @@ async function settle(
     dead: { kind: "dead", at: now, failure: `dead ${now}`, attempt },
   };
   const outcome = outcomes[what] ?? { kind: "done" };
-  const expected = config === undefined ? "lost" : model.settle(config, outcome);
+  const expected = config === undefined ? "lost" : model.complete(config, outcome);
   expect(await store.completeDelivery({ ...progress, outcome })).toBe(expected);
 }
 

@@ -101,7 +101,7 @@ export class Model {
     }
   }
 
-  settle(config: Config, outcome: DeliveryOutcome): "more" | "settled" {
+  complete(config: Config, outcome: DeliveryOutcome): "more" | "completed" {
     if (outcome.kind === "done") {
       if (config.position < (this.heads.get(config.taskId)?.position ?? 0)) return "more";
       Object.assign(config, { state: "idle", attempts: 0, failingSince: undefined, failure: "" });
@@ -114,6 +114,6 @@ export class Model {
       if (kind === "dead") config.state = "dead";
     }
     Object.assign(config, { holder: undefined, claim: undefined });
-    return "settled";
+    return "completed";
   }
 }

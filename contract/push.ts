@@ -121,7 +121,7 @@ function limiting(contract: StoreContract): void {
     for (const { taskId, configId, claim: number } of await store.claimDeliveries(claim)) {
       const outcome = taskId === "a" ? ({ kind: "done" } as const) : ({ kind: "dead", at: 1, failure: "" } as const);
       const progress = { key: { taskId, configId }, holder: "me", claim: number, position: taskId === "a" ? 2 : 1 };
-      expect(await store.completeDelivery({ ...progress, outcome })).toBe("settled");
+      expect(await store.completeDelivery({ ...progress, outcome })).toBe("completed");
     }
     expect(await put("d")).toBe("put");
     await store.deletePushConfig({ taskId: "d", configId: "x" });
@@ -159,7 +159,7 @@ function acrossTenants(contract: StoreContract): void {
     const [one] = await store.claimDeliveries(claim);
     const progress = { key: { taskId: "a", configId: "x" }, holder: "me", claim: one?.claim ?? 0, position: 2 };
     expect(await put("c")).toBe("too-many-of-owner");
-    expect(await store.completeDelivery({ ...progress, outcome: { kind: "done" } })).toBe("settled");
+    expect(await store.completeDelivery({ ...progress, outcome: { kind: "done" } })).toBe("completed");
     expect(await put("c")).toBe("too-many-of-owner");
     await store.deletePushConfig({ taskId: "none", configId: "x" });
     await store.append(created);
@@ -266,7 +266,7 @@ function rewriting(contract: StoreContract): void {
     expect(claimed && decodeUtf8(claimed.bytes)).toBe("old");
     await store.rewritePushConfig({ ...key, from: bytesOf("old"), to: bytesOf("new") });
     const progress = { key, holder: "h", claim: claimed?.claim ?? 0, position: 2 };
-    expect(await store.completeDelivery({ ...progress, outcome: { kind: "done" } })).toBe("settled");
+    expect(await store.completeDelivery({ ...progress, outcome: { kind: "done" } })).toBe("completed");
     expect(await store.getPushConfig(key)).toEqual({ bytes: bytesOf("new"), position: 2 });
   });
 }

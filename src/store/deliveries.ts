@@ -61,7 +61,7 @@ export function advanced(before: Delivery, position: number): Delivery {
 }
 
 /** Delivery progress after a claim ended with `outcome`; undefined if more is undelivered and the holder continues. */
-export function settled(before: Delivery, outcome: DeliveryOutcome, headPosition: number): Delivery | undefined {
+export function completed(before: Delivery, outcome: DeliveryOutcome, headPosition: number): Delivery | undefined {
   switch (outcome.kind) {
     case "done":
       if (before.position < headPosition) return undefined;

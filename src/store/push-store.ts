@@ -66,7 +66,7 @@ export interface PushStore {
    */
   completeDelivery(
     request: DeliveryProgress & { readonly outcome: DeliveryOutcome },
-  ): Promise<"more" | "settled" | "lost">;
+  ): Promise<"more" | "completed" | "lost">;
 
   /**
    * Reschedules deliveries that are due later than `latest` to `to`; a held one when its holder releases it. A clock

@@ -146,12 +146,12 @@ describe("a delivery that is postponed because its host fails", () => {
   it("is stored with times in whole milliseconds, which is all that PostgreSQL accepts", async () => {
     const host = await receive(refuse(503));
     const store = memoryStore();
-    const settle = store.completeDelivery.bind(store);
+    const complete = store.completeDelivery.bind(store);
     const outcomes: DeliveryOutcome[] = [];
     const watched = Object.assign(store, {
-      completeDelivery(request: Parameters<typeof settle>[0]) {
+      completeDelivery(request: Parameters<typeof complete>[0]) {
         outcomes.push(request.outcome);
-        return settle(request);
+        return complete(request);
       },
     });
     const one = await new Rig(watched, { receivers: [host] }).start();

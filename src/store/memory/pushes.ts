@@ -2,6 +2,7 @@ import { isTerminal } from "../../task/state.js";
 import {
   advanced,
   attemptOf,
+  completed,
   counts,
   DEAD,
   type Delivery,
@@ -14,7 +15,6 @@ import {
   passes,
   redriven,
   STORED_ATTEMPTS,
-  settled,
 } from "../deliveries.js";
 import { compareIds } from "../order.js";
 import type {
@@ -183,13 +183,13 @@ export class Pushes {
   }
 
   /** Ends a claim after its position was saved. */
-  complete(config: PushConfig, outcome: DeliveryOutcome): "more" | "settled" {
-    const delivery = settled(config.delivery, outcome, config.task.head.position);
+  complete(config: PushConfig, outcome: DeliveryOutcome): "more" | "completed" {
+    const delivery = completed(config.delivery, outcome, config.task.head.position);
     if (delivery === undefined) return "more";
     const attempt = attemptOf(outcome, config.holder ?? "");
     if (attempt !== undefined) config.failed = [attempt, ...config.failed].slice(0, STORED_ATTEMPTS);
     this.#change(config, delivery);
-    return "settled";
+    return "completed";
   }
 
   listDead({ after, limit, ...filter }: Request<"listDeadDeliveries">): DeadDelivery[] {

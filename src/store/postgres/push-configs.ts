@@ -1,6 +1,7 @@
 import {
   advanced,
   attemptOf,
+  completed,
   counts,
   type Delivery,
   DUE,
@@ -8,7 +9,6 @@ import {
   redriven,
   STORED_ATTEMPTS,
   type StoredConfig,
-  settled,
   type TaskOfConfigs,
 } from "../deliveries.js";
 import type { DeliveryProgress, FailedAttempt, PushConfigKey } from "../push-store.js";
@@ -85,12 +85,12 @@ export function savePushPosition(db: Database, request: DeliveryProgress): Promi
 export function completeDelivery(
   db: Database,
   request: DeliveryProgress & { readonly outcome: DeliveryOutcome },
-): Promise<"more" | "settled" | "lost"> {
+): Promise<"more" | "completed" | "lost"> {
   return db.transaction(async (on) => {
     const row = await claimed(on, request);
     if (row === undefined) return "lost";
     const moved = advanced(row.delivery, request.position);
-    const delivery = settled(moved, request.outcome, row.task.position);
+    const delivery = completed(moved, request.outcome, row.task.position);
     if (delivery === undefined) {
       await save(on, row, moved, request);
       return "more";
@@ -99,7 +99,7 @@ export function completeDelivery(
     const attempt = attemptOf(request.outcome, request.holder);
     if (attempt !== undefined) await addAttempt(on, row.key, attempt);
     if (row.task.finished) await remark(on, row.key.taskId);
-    return "settled";
+    return "completed";
   }, GUARDED);
 }
 

@@ -2,6 +2,7 @@ import { tooManyPushConfigs } from "../check.js";
 import {
   advanced,
   attemptOf,
+  completed,
   counts,
   type Delivery,
   DUE,
@@ -9,7 +10,6 @@ import {
   IDLE,
   redriven,
   STORED_ATTEMPTS,
-  settled,
 } from "../deliveries.js";
 import type { DeliveryProgress, FailedAttempt, NewPushConfig, PushConfigKey } from "../push-store.js";
 import { addToTotal } from "./counters.js";
@@ -101,7 +101,7 @@ export function completeDelivery(
   const row = claimed(db, request);
   if (row === undefined) return "lost";
   const moved = advanced(row.delivery, request.position);
-  const delivery = settled(moved, request.outcome, row.task.position);
+  const delivery = completed(moved, request.outcome, row.task.position);
   if (delivery === undefined) {
     saveRow(db, row, moved, request);
     return "more";

@@ -119,9 +119,9 @@ export class WriterClient {
     return this.#write(save, bulk ? taskId : undefined) as Promise<void>;
   }
 
-  async complete(request: WriteRequest<"completeDelivery">): Promise<"more" | "settled" | "lost"> {
+  async complete(request: WriteRequest<"completeDelivery">): Promise<"more" | "completed" | "lost"> {
     const complete = (message: MessageBuilder): void => message.addCompletion(request);
-    return ((await this.#write(complete, undefined)) as WriteResult<"completeDelivery">) ?? "settled";
+    return ((await this.#write(complete, undefined)) as WriteResult<"completeDelivery">) ?? "completed";
   }
 
   /** Performs any other write. */

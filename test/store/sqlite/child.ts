@@ -108,10 +108,10 @@ async function deliverForEver(): Promise<void> {
       const all = await store.claimDeliveries({ holder: name, leaseMs: 60_000, now: Date.now(), limit: 20 });
       if (all.length === 0) await sleep(1);
       if (round % 10 === 0) await store.redriveDeliveries({ now: Date.now() });
-      await Promise.all(all.map((one, index) => settle(one, round + index)));
+      await Promise.all(all.map((one, index) => complete(one, round + index)));
     }
   };
-  const settle = async ({ taskId, configId, claim, position }: ClaimedDelivery, turn: number): Promise<void> => {
+  const complete = async ({ taskId, configId, claim, position }: ClaimedDelivery, turn: number): Promise<void> => {
     const progress = { key: { taskId, configId }, holder: name, claim };
     const kind = (["done", "done", "retry", "dead", "later"] as const)[turn % 5] ?? "done";
     const outcome = { kind, at: Date.now(), failure: "no", failingSince: Date.now() };
@@ -213,7 +213,7 @@ async function deliverSome(store: TaskStore, round: number): Promise<void> {
     say(`delivering ${taskId}`);
     if (round % 2 === 0) continue;
     const progress = { key: { taskId, configId }, holder: name, claim, position: 2 };
-    say(`settled ${taskId} ${await store.completeDelivery({ ...progress, outcome: { kind: "done" } })}`);
+    say(`completed ${taskId} ${await store.completeDelivery({ ...progress, outcome: { kind: "done" } })}`);
   }
 }
 

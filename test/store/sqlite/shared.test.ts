@@ -107,7 +107,7 @@ describe("several processes on one file", () => {
 
     const delivered = said.filter((line) => line.startsWith("delivering"));
     expect(new Set(delivered).size).toBe(delivered.length);
-    expect(said.filter((line) => line.startsWith("settled") && !line.endsWith(" settled"))).toEqual([]);
+    expect(said.filter((line) => line.startsWith("completed") && !line.endsWith(" completed"))).toEqual([]);
     const left = await store.claimDeliveries({ holder: "last", leaseMs: 60_000, now: 9_999, limit: 100 });
     expect(delivered.length + left.length).toBe(names.length * 20);
     expect((await store.list({ ...OWNER, limit: 1 })).total).toBe(1 + names.length * 20);

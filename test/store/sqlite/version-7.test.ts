@@ -59,7 +59,7 @@ describe("sqliteStore() with a file of version 7", () => {
     expect(one).toMatchObject({ taskId: "task-02", configId: "x", position: head.position });
     const progress = { key: { taskId: "task-02", configId: "x" }, holder: "me", claim: one?.claim ?? 0 };
     const outcome = { kind: "done" } as const;
-    expect(await store.completeDelivery({ ...progress, position: head.position + 1, outcome })).toBe("settled");
+    expect(await store.completeDelivery({ ...progress, position: head.position + 1, outcome })).toBe("completed");
     expect(await store.removeFinished({ before: 9_999, limit: 100 })).toBe(1);
     await store.close();
   });
