@@ -75,8 +75,8 @@ function Navigation({ session }: { readonly session: Session }): ReactNode {
         <MessageSquare size={20} aria-hidden="true" />
         {words.product}
       </Link>
-      <Group title={words.talk} places={talkItems} />
-      {session.admin && <Group title={words.operate} places={operateItems} />}
+      <Group title={words.talk} items={talkItems} />
+      {session.admin && <Group title={words.operate} items={operateItems} />}
       <div className={css.foot}>
         <span className={`${ui.soft} ${ui.small}`}>
           {session.operator.name} · {session.operator.role}
@@ -93,11 +93,11 @@ function Navigation({ session }: { readonly session: Session }): ReactNode {
   );
 }
 
-function Group({ title, places }: { readonly title: string; readonly places: readonly NavigationItem[] }): ReactNode {
+function Group({ title, items }: { readonly title: string; readonly items: readonly NavigationItem[] }): ReactNode {
   return (
     <div className={css.group}>
       <h2>{title}</h2>
-      {places.map(({ to, name, icon: Icon }) => (
+      {items.map(({ to, name, icon: Icon }) => (
         <Link key={to} to={to} className={css.link} activeProps={{ "aria-current": "page" }}>
           <Icon size={16} aria-hidden="true" />
           {name}

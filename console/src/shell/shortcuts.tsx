@@ -13,7 +13,7 @@ const isTyping = ({ target }: KeyboardEvent): boolean =>
 export function Shortcuts({ withAdmin }: { readonly withAdmin: boolean }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const navigate = useNavigate();
-  const places = withAdmin ? [...talkItems, ...operateItems] : talkItems;
+  const items = withAdmin ? [...talkItems, ...operateItems] : talkItems;
   useEffect(() => {
     const unlessTyping = (act: () => void) => (event: KeyboardEvent) => {
       if (isTyping(event)) return;
@@ -24,9 +24,9 @@ export function Shortcuts({ withAdmin }: { readonly withAdmin: boolean }): React
     return tinykeys(window, {
       "Shift+?": unlessTyping(() => setOpen(true)),
       "/": unlessTyping(() => document.querySelector<HTMLElement>("[data-search]")?.focus()),
-      ...Object.fromEntries(places.map(go)),
+      ...Object.fromEntries(items.map(go)),
     });
-  }, [navigate, places]);
+  }, [navigate, items]);
   const { shortcuts } = words;
   return (
     <Modal title={shortcuts.title} isOpen={isOpen} onClose={() => setOpen(false)}>
@@ -47,7 +47,7 @@ export function Shortcuts({ withAdmin }: { readonly withAdmin: boolean }): React
         <Keys keys={["Enter"]}>{shortcuts.message}</Keys>
         <Keys keys={["Ctrl+Enter"]}>{shortcuts.answer}</Keys>
         <Keys keys={["Esc"]}>{shortcuts.close}</Keys>
-        {places.map(({ key, name }) => (
+        {items.map(({ key, name }) => (
           <Keys key={key} keys={["g", key]}>
             {shortcuts.go(name)}
           </Keys>

@@ -147,7 +147,7 @@ export class TalkStore extends ViewStore<TalkView> {
     void this.#run(taskId, taskId, (client, signal) => client.follow(taskId, { signal }));
   };
 
-  /** Stops receiving the events of a task, which goes on. */
+  /** Stops receiving the events of a task, which continues. */
   readonly stopWaiting = (taskId: string): void => {
     for (const turn of this.#turns) {
       if (turn.taskId === taskId && turn.phase === "running") this.#change(turn.id, { phase: "left" });
@@ -156,10 +156,10 @@ export class TalkStore extends ViewStore<TalkView> {
     this.#running.get(taskId)?.abort();
   };
 
-  /** Leaves a message whose task is not known yet. */
-  readonly leaveTurn = (id: string): void => {
-    this.#change(id, { phase: "left" });
-    this.#running.get(id)?.abort();
+  /** Stops waiting for a message whose task is not known yet. */
+  readonly stopWaitingFor = (turnId: string): void => {
+    this.#change(turnId, { phase: "left" });
+    this.#running.get(turnId)?.abort();
   };
 
   readonly cancel = async (taskId: string): Promise<void> => {

@@ -21,7 +21,7 @@ export function TurnBlock({ turn, store }: { readonly turn: Turn; readonly store
       {phase === "running" && (
         <div className={ui.row}>
           <WorkingLine text={talkWords.sending} />
-          <Button kind="plain" onClick={() => store.leaveTurn(turn.id)}>
+          <Button kind="plain" onClick={() => store.stopWaitingFor(turn.id)}>
             {talkWords.stopWaiting}
           </Button>
         </div>

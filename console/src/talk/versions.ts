@@ -25,7 +25,7 @@ export function versionsIn(blocks: readonly Block[]): Versions {
   return versions;
 }
 
-/** The place of an artifact among its versions, and the one before it if both are texts. */
+/** Position of an artifact among its versions, and the one before it if both are texts. */
 export interface Lineage {
   readonly at: number;
   readonly count: number;

@@ -48,18 +48,18 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
     let choice = skill === "" ? usual : choose(card, skill);
     if (!isOpen && (choice.schemes.length > 0 || hasCredentials(request.header, card)))
       throw ownRefusal(hosts.refusal(url));
-    let shown = new CallCredentials(choice, context);
+    let callCredentials = new CallCredentials(choice, context);
     // A call that has nothing to add is sent as it is, once.
     const asked = request.stream && !hasNone ? await repeatable(request) : () => request;
-    const attempt = async () => next(hasNone ? request : await withCredentials(asked(), shown));
+    const attempt = async () => next(hasNone ? request : await withCredentials(asked(), callCredentials));
     const again = async (thrown: unknown) => {
       const error = clientError(thrown);
-      let isBetter = !isOwnRefusal(thrown) && (await shown.again(error));
+      let isBetter = !isOwnRefusal(thrown) && (await callCredentials.again(error));
       const isRefused = error.reason === "UNAUTHENTICATED" && isEmpty(choice);
       if (isRefused && isOpen && !hasNone) {
         const newer = await present(request.signal).catch(() => card);
         choice = choose(newer, skill);
-        shown = new CallCredentials(choice, { ...context, card: newer });
+        callCredentials = new CallCredentials(choice, { ...context, card: newer });
         isBetter = !isEmpty(choice);
       }
       if (isBetter) return attempt();
@@ -86,10 +86,10 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
 const isEmpty = ({ schemes, unmet }: Choice): boolean => schemes.length === 0 && unmet === undefined;
 
 /** Builds new headers for each attempt, so that rejected credentials are not repeated. */
-async function withCredentials(request: Request, shown: CallCredentials): Promise<Request> {
+async function withCredentials(request: Request, callCredentials: CallCredentials): Promise<Request> {
   const header = new Headers(request.header);
   let { url } = request;
-  await shown.apply({
+  await callCredentials.apply({
     header,
     addQuery: (name, value) => {
       const { href } = withParameter(url, name, value);

@@ -6,7 +6,7 @@ import type { CredentialContext, CredentialTarget } from "./credential.js";
 import { ownRefusal } from "./own-refusal.js";
 
 /** Context of one call's credentials. */
-interface ShownFor {
+interface CallContext {
   readonly card: AgentCard;
   /** URL of the called interface, with `https:` or `http:`. */
   readonly url: string;
@@ -19,7 +19,7 @@ export class CallCredentials {
   readonly #unmet: string | undefined;
   readonly #all: readonly { readonly chosen: ChosenScheme; readonly context: CredentialContext }[];
 
-  constructor({ schemes, unmet }: Choice, { card, url, http, signal }: ShownFor) {
+  constructor({ schemes, unmet }: Choice, { card, url, http, signal }: CallContext) {
     this.#unmet = unmet;
     this.#all = schemes.map((chosen) => {
       const { name, scheme, scopes } = chosen;

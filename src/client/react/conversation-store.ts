@@ -134,14 +134,14 @@ export class ConversationStore extends ViewStore<ConversationView> {
     const turn = this.#running?.turn;
     if (turn === undefined) return;
     if (turn.taskId === undefined) return this.#leaveUnnamed(turn);
-    const stopWaiting = (): void => {
+    const continueUnseen = (): void => {
       if (turn.phase !== "streaming") return;
       turn.phase = "stopped";
       // The page may have been detached and attached again meanwhile.
       if (this.#running?.turn === turn) this.#running.controller.abort();
       else if (this.#open === turn) this.#close(turn);
     };
-    this.#client?.cancelTask({ id: turn.taskId }).catch(stopWaiting);
+    this.#client?.cancelTask({ id: turn.taskId }).catch(continueUnseen);
   };
 
   /** Clears everything and starts a new conversation. Tasks continue. */

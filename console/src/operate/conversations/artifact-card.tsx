@@ -13,22 +13,22 @@ const { conversation: texts } = operateWords;
 interface ArtifactCardProps {
   readonly taskId: string;
   readonly artifact: Artifact;
-  readonly place: VersionPosition | undefined;
+  readonly position: VersionPosition | undefined;
 }
 
 /** An artifact, with the versions before and after it in the conversation. */
-export function ArtifactCard({ taskId, artifact, place }: ArtifactCardProps): ReactNode {
+export function ArtifactCard({ taskId, artifact, position }: ArtifactCardProps): ReactNode {
   const [isCompared, setCompared] = useState(false);
   const { name, description, parts } = artifact;
-  const before = place?.earlier && wholeText(place.earlier.artifact);
+  const before = position?.earlier && wholeText(position.earlier.artifact);
   const after = wholeText(artifact);
   return (
     <div id={anchorOf({ taskId, artifact })} className={page.artifact}>
       <div className={css.row}>
         <h3>{texts.artifact(name)}</h3>
-        {place !== undefined && <Badge>{texts.version(place.at, place.of)}</Badge>}
-        {place?.earlier && <VersionLink version={place.earlier}>{texts.earlier}</VersionLink>}
-        {place?.later && <VersionLink version={place.later}>{texts.later}</VersionLink>}
+        {position !== undefined && <Badge>{texts.version(position.at, position.of)}</Badge>}
+        {position?.earlier && <VersionLink version={position.earlier}>{texts.earlier}</VersionLink>}
+        {position?.later && <VersionLink version={position.later}>{texts.later}</VersionLink>}
         {before !== undefined && after !== undefined && (
           <Button onClick={() => setCompared(!isCompared)} aria-expanded={isCompared}>
             {isCompared ? texts.hideCompare : texts.compare}

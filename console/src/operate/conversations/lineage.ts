@@ -6,7 +6,7 @@ export interface ArtifactVersion {
   readonly artifact: Artifact;
 }
 
-/** The place of an artifact among those of its name. */
+/** Position of an artifact among the versions with its name. */
 export interface VersionPosition {
   /** Number of this version, from 1. */
   readonly at: number;
@@ -35,15 +35,15 @@ export function lineageOf(tasks: readonly Task[]): ReadonlyMap<Artifact, Version
       else known.push({ taskId, artifact });
     }
   }
-  const places = new Map<Artifact, VersionPosition>();
+  const positions = new Map<Artifact, VersionPosition>();
   for (const versions of byName.values()) {
     if (versions.length < 2) continue;
     for (const [index, { artifact }] of versions.entries()) {
       const [earlier, later] = [versions[index - 1], versions[index + 1]];
-      places.set(artifact, { at: index + 1, of: versions.length, earlier, later });
+      positions.set(artifact, { at: index + 1, of: versions.length, earlier, later });
     }
   }
-  return places;
+  return positions;
 }
 
 /** Returns the text of an artifact, if it has only text. */

@@ -66,7 +66,7 @@ function Content({ task, lineage }: { readonly task: Task; readonly lineage: Tas
         </div>
       )}
       {artifacts.map((artifact) => (
-        <ArtifactCard key={artifact.artifactId} taskId={task.id} artifact={artifact} place={lineage.get(artifact)} />
+        <ArtifactCard key={artifact.artifactId} taskId={task.id} artifact={artifact} position={lineage.get(artifact)} />
       ))}
     </>
   );
