@@ -130,6 +130,8 @@ async function hold(driver: Driver): Promise<{ id: string; gate: string; text: s
   const text = `hold ${gate}`;
   const { id } = await send(driver, message(text, {}, atOnce));
   await gates.reached(gate);
+  // The agent goes on before its status is stored, which the other server reads.
+  await until(async () => stateOf(await ok(driver, "GetTask", { id: String(id) })) === "TASK_STATE_WORKING");
   return { id: String(id), gate, text };
 }
 
