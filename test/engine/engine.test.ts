@@ -452,7 +452,8 @@ describe("cancel()", () => {
           yield artifact({ name: "late", text: "late" });
         },
       },
-      { limits: quick },
+      // So long that a slow store has let both cancels begin.
+      { limits: { ...quick, cancelGraceMs: 1_000 } },
     );
     const held = await bench.send("x");
     const told = story(held);
