@@ -337,10 +337,12 @@ async function lastCalls(
   const shares = isWorker
     ? worker.isReplaced
     : reusePort || (sockets.http !== undefined && (grpc === undefined || sockets.grpc !== undefined));
-  const end = performance.now() + drainDelayMs;
+  let end = performance.now() + drainDelayMs;
   if (!shares) {
     await pause(drainDelayMs * ACCEPTING, undefined);
     await Promise.all([listener.stopAccepting(), grpc?.server.stopAccepting()]);
+    // Measured anew: a timer of a busy process fires late.
+    end = performance.now() + drainDelayMs * (1 - ACCEPTING);
   }
   while (performance.now() < end && connections.size > 0) await pause(Math.min(POLL_MS, drainDelayMs), undefined);
 }

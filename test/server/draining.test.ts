@@ -1,5 +1,8 @@
 import { once } from "node:events";
 import * as http from "node:http";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { reply } from "../../src/agent/event.js";
@@ -42,9 +45,7 @@ async function send(port: number, path: string, agent?: http.Agent): Promise<Ans
   const request = http.request({ host: "127.0.0.1", port, path, method, headers, ...(agent && { agent }) });
   request.end(method === "POST" ? body : undefined);
   const [response] = (await once(request, "response")) as [http.IncomingMessage];
-  let text = "";
-  for await (const chunk of response.setEncoding("utf8")) text += chunk;
-  return { status: response.statusCode, connection: response.headers.connection, text };
+  return { status: response.statusCode, connection: response.headers.connection, text: await text(response) };
 }
 
 describe("close() with a drain delay", () => {
@@ -62,6 +63,20 @@ describe("close() with a drain delay", () => {
     await closed;
     kept.destroy();
     await expect(send(port, "/readyz")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  });
+
+  it("still answers calls on open connections after a timer that fires late", async () => {
+    const { port, close } = await open({ drainDelayMs: 2_000 });
+    const head = `POST /message:send HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+    const kept = connect(port, "127.0.0.1").on("error", () => {});
+    await once(kept, "connect");
+    const closed = close();
+    await sleep(1_300);
+    for (const from = performance.now(); performance.now() - from < 800; );
+    await sleep(50);
+    kept.write(head + body);
+    expect(await text(kept)).toMatch(/^HTTP\/1.1 200 .*"yes"/s);
+    await closed;
   });
 
   it("refuses calls at once without one", async () => {
