@@ -228,17 +228,28 @@ export class Engine {
     this.#executions.slots.stop();
     const all = this.#executions.values();
     const waiting = all.filter(({ slot }) => !slot.isHeld).map((execution) => execution.shutdown(0));
-    const running = all.filter(({ slot }) => slot.isHeld).map((execution) => execution.done);
-    await within(graceMs, Promise.all([this.directCalls.none(), ...running, Promise.allSettled(waiting)]));
+    await within(graceMs, Promise.all([this.#idle(), Promise.allSettled(waiting)]));
     this.#shutdown.close();
     this.#wakeAll();
     this.directCalls.stop();
     const grace = Math.min(1_000, this.#limits.cancelGraceMs);
     const stopped = this.#executions.values().map((execution) => execution.shutdown(grace));
-    await Promise.allSettled([within(grace, this.directCalls.none()), ...stopped]);
+    await Promise.allSettled([within(grace, Promise.resolve(this.directCalls.none())), ...stopped]);
     this.directCalls.refuse(shuttingDown);
     await this.#leases.releaseUnstarted().catch(this.#maintenance.noteTrouble);
     this.#maintenance.end();
+  }
+
+  /** Resolves when no call waits for an agent and no agent works. A call that began in time may still create a task. */
+  async #idle(): Promise<void> {
+    for (;;) {
+      const running = this.#executions.values().flatMap(({ slot, done }) => (slot.isHeld ? done : []));
+      const open = [this.directCalls.none(), this.#shutdown.settled(), ...running];
+      if (open.every((each) => each === undefined)) return;
+      await Promise.all(open);
+      // A call continues in the turns after it heard from its agent or the store.
+      await yieldToEventLoop();
+    }
   }
 
   /**

@@ -6,6 +6,9 @@ import { TransientSet } from "../core/maps.js";
 export class Shutdown {
   #draining = false;
   #closing = false;
+  /** Number of calls that began in time and wait for the store or a check, not for an agent. */
+  #waiting = 0;
+  readonly #settled = new Waiters();
 
   /** True once new calls are rejected. Streams then end with an error that invites clients to resume. */
   get draining(): boolean {
@@ -20,6 +23,26 @@ export class Shutdown {
   /** @throws A2AError UNAVAILABLE once new calls are rejected */
   checkOpen(): void {
     if (this.#draining) throw shuttingDown();
+  }
+
+  /** Waits in a call that began in time: the drain waits for it too. */
+  async tracked<T>(work: Promise<T>): Promise<T> {
+    this.#waiting++;
+    try {
+      return await work;
+    } finally {
+      if (--this.#waiting === 0) this.#settled.release();
+    }
+  }
+
+  /** Resolves when no call waits so; undefined if none does. */
+  settled(): Promise<void> | undefined {
+    return this.#waiting === 0 ? undefined : this.#settled.wait();
+  }
+
+  /** Checks a call that began in time, after a wait. @throws A2AError UNAVAILABLE once the grace period is over */
+  checkGrace(): void {
+    if (this.#closing) throw shuttingDown();
   }
 
   drain(): void {
@@ -59,9 +82,9 @@ export class DirectCalls {
     if (this.#open.delete(call) && this.#open.size === 0) this.#closing.release();
   }
 
-  /** Resolves when no call is open. Called only by shutdown, after new calls are rejected. */
-  none(): Promise<void> {
-    return this.#open.size === 0 ? Promise.resolve() : this.#closing.wait();
+  /** Resolves when no call is open; undefined if none is. Called only by shutdown, after new calls are rejected. */
+  none(): Promise<void> | undefined {
+    return this.#open.size === 0 ? undefined : this.#closing.wait();
   }
 
   stop(): void {

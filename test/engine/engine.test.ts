@@ -693,6 +693,38 @@ describe("drain()", () => {
     await draining;
   });
 
+  it.each([
+    ["its agent has not decided for a task", "either", undefined],
+    ["its agent has not accepted", "task", true],
+  ] as const)("lets a call that began in time make a task, where %s yet", async (_, responds, isAsked) => {
+    const [asked, decide, finish] = [gate(), gate(), gate()];
+    const bench = new Bench({
+      responds,
+      ...(isAsked && {
+        async accept() {
+          asked.open();
+          await decide.opened;
+        },
+      }),
+      async *execute() {
+        asked.open();
+        await decide.opened;
+        yield working();
+        await finish.opened;
+        yield completed();
+      },
+    });
+    const sending = bench.send("x");
+    await asked.opened;
+    const draining = bench.engine.drain(30_000);
+    await expect(bench.send("y")).rejects.toMatchObject({ reason: "UNAVAILABLE" });
+    decide.open();
+    const settled = settle(await sending);
+    finish.open();
+    expect(await settled).toBe("COMPLETED");
+    await draining;
+  });
+
   it("fails what is not done in time, or leaves it for a restart, as the agent says", async () => {
     for (const recover of ["fail", "restart"] as const) {
       const bench = new Bench({

@@ -73,8 +73,12 @@ export class Sender {
 
   #sendOnce(command: SendCommand, key: string): Promise<SendResult> {
     return this.#keyed.once(JSON.stringify([command.tenant, command.caller.owner, key]), command, async () => {
-      const known = await this.#acceptance.remembered(command);
-      if (known === undefined) return this.#send(command);
+      const { shutdown } = this.#source;
+      const known = await shutdown.tracked(this.#acceptance.remembered(command));
+      if (known === undefined) {
+        shutdown.checkGrace();
+        return this.#send(command);
+      }
       const task = await this.#acceptance.open(command, known);
       return command.served.agent.responds === "message" ? this.#remembered(task) : { kind: "task", task };
     });
@@ -82,8 +86,9 @@ export class Sender {
 
   #send(command: SendCommand): Promise<SendResult> {
     if (command.admit === undefined) return this.#sendAdmitted(command);
-    return command.admit().then(() => {
-      this.#source.shutdown.checkOpen();
+    const { shutdown } = this.#source;
+    return shutdown.tracked(command.admit()).then(() => {
+      shutdown.checkGrace();
       return this.#sendAdmitted(command);
     });
   }
@@ -118,8 +123,10 @@ export class Sender {
 
   /** @param previous a finished task, whose context and messages the new one continues */
   async #createNamed(command: SendCommand, message: Message, taskId: string, previous?: string): Promise<TaskHandle> {
-    const before = previous === undefined ? undefined : await this.#contextOf(scopeOf(command), previous);
-    this.#source.shutdown.checkOpen();
+    const { shutdown } = this.#source;
+    const reading = previous === undefined ? undefined : this.#contextOf(scopeOf(command), previous);
+    const before = reading && (await shutdown.tracked(reading));
+    shutdown.checkGrace();
     const contextId = before?.contextId ?? message.contextId;
     const sent = await this.#sendNew(command, { ...message, contextId }, { taskId, earlier: before });
     if (sent.kind === "task") return sent.task;
@@ -184,7 +191,7 @@ export class Sender {
       }
       if (started.refusal !== undefined) throw started.refusal;
       started.aborter.unfollow();
-      if (shutdown.draining) {
+      if (shutdown.closing) {
         void abandonAgent(started, logger);
         throw shuttingDown();
       }
@@ -250,7 +257,7 @@ export class Sender {
     const { logger } = this.#source;
     const how = { logger, timeoutMs: acceptance.timeoutMs, ...(fold && { fold }) };
     await askToAccept(this.#taskless(command, turnOf(command, message, named)), how);
-    this.#source.shutdown.checkOpen();
+    this.#source.shutdown.checkGrace();
   }
 
   #taskless(command: SendCommand, turn: TurnRequest): Parameters<typeof firstEvent>[0] {
@@ -269,8 +276,9 @@ export class Sender {
         throw invalid([{ field: "message.contextId", description: "differs from the context of the task" }]);
       }
       if (command.admitToTask !== undefined) {
-        await command.admitToTask(log.fold.task);
-        this.#source.shutdown.checkOpen();
+        const { shutdown } = this.#source;
+        await shutdown.tracked(command.admitToTask(log.fold.task));
+        shutdown.checkGrace();
       }
       if (command.served.agent.accept !== undefined && !isTerminal(log.plannedState)) {
         await this.#ask(command, message, log, log.fold);

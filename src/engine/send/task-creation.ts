@@ -58,9 +58,9 @@ export class TaskCreation {
     let isCounted = false;
     try {
       const counting = this.#openTasks.admit(owner, scopeOf(command));
-      if (counting !== undefined) await counting;
+      if (counting !== undefined) await shutdown.tracked(counting);
       isCounted = true;
-      if (counting !== undefined) shutdown.checkOpen();
+      if (counting !== undefined) shutdown.checkGrace();
       // A task has one log in a process.
       if (tasks.logs.get(turn.taskId) !== undefined) throw new TaskExists(turn.taskId);
     } catch (error) {
