@@ -6,7 +6,7 @@ import { TransientSet } from "../core/maps.js";
 export class Shutdown {
   #draining = false;
   #closing = false;
-  /** Number of calls that began in time and wait for the store or a check, not for an agent. */
+  /** Number of calls that began in time and wait, not counting those that are direct calls. */
   #waiting = 0;
   readonly #settled = new Waiters();
 
@@ -25,11 +25,17 @@ export class Shutdown {
     if (this.#draining) throw shuttingDown();
   }
 
-  /** Waits in a call that began in time: the drain waits for it too. */
-  async tracked<T>(work: Promise<T>): Promise<T> {
+  /**
+   * Waits in a call that began in time: the drain waits for it too.
+   *
+   * @throws the error of the work; A2AError UNAVAILABLE if the grace period is over when the work is done
+   */
+  async inGrace<T>(work: Promise<T>): Promise<T> {
     this.#waiting++;
     try {
-      return await work;
+      const result = await work;
+      if (this.#closing) throw shuttingDown();
+      return result;
     } finally {
       if (--this.#waiting === 0) this.#settled.release();
     }
@@ -38,11 +44,6 @@ export class Shutdown {
   /** Resolves when no call waits so; undefined if none does. */
   settled(): Promise<void> | undefined {
     return this.#waiting === 0 ? undefined : this.#settled.wait();
-  }
-
-  /** Checks a call that began in time, after a wait. @throws A2AError UNAVAILABLE once the grace period is over */
-  checkGrace(): void {
-    if (this.#closing) throw shuttingDown();
   }
 
   drain(): void {

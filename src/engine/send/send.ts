@@ -73,12 +73,8 @@ export class Sender {
 
   #sendOnce(command: SendCommand, key: string): Promise<SendResult> {
     return this.#keyed.once(JSON.stringify([command.tenant, command.caller.owner, key]), command, async () => {
-      const { shutdown } = this.#source;
-      const known = await shutdown.tracked(this.#acceptance.remembered(command));
-      if (known === undefined) {
-        shutdown.checkGrace();
-        return this.#send(command);
-      }
+      const known = await this.#source.shutdown.inGrace(this.#acceptance.remembered(command));
+      if (known === undefined) return this.#send(command);
       const task = await this.#acceptance.open(command, known);
       return command.served.agent.responds === "message" ? this.#remembered(task) : { kind: "task", task };
     });
@@ -86,11 +82,7 @@ export class Sender {
 
   #send(command: SendCommand): Promise<SendResult> {
     if (command.admit === undefined) return this.#sendAdmitted(command);
-    const { shutdown } = this.#source;
-    return shutdown.tracked(command.admit()).then(() => {
-      shutdown.checkGrace();
-      return this.#sendAdmitted(command);
-    });
+    return this.#source.shutdown.inGrace(command.admit()).then(() => this.#sendAdmitted(command));
   }
 
   #sendAdmitted(command: SendCommand): Promise<SendResult> {
@@ -123,10 +115,8 @@ export class Sender {
 
   /** @param previous a finished task, whose context and messages the new one continues */
   async #createNamed(command: SendCommand, message: Message, taskId: string, previous?: string): Promise<TaskHandle> {
-    const { shutdown } = this.#source;
-    const reading = previous === undefined ? undefined : this.#contextOf(scopeOf(command), previous);
-    const before = reading && (await shutdown.tracked(reading));
-    shutdown.checkGrace();
+    const reading = previous === undefined ? Promise.resolve(undefined) : this.#contextOf(scopeOf(command), previous);
+    const before = await this.#source.shutdown.inGrace(reading);
     const contextId = before?.contextId ?? message.contextId;
     const sent = await this.#sendNew(command, { ...message, contextId }, { taskId, earlier: before });
     if (sent.kind === "task") return sent.task;
@@ -256,8 +246,7 @@ export class Sender {
   async #ask(command: SendCommand, message: Message, named?: NamedTask, fold?: TaskFold): Promise<void> {
     const { logger } = this.#source;
     const how = { logger, timeoutMs: acceptance.timeoutMs, ...(fold && { fold }) };
-    await askToAccept(this.#taskless(command, turnOf(command, message, named)), how);
-    this.#source.shutdown.checkGrace();
+    await this.#source.shutdown.inGrace(askToAccept(this.#taskless(command, turnOf(command, message, named)), how));
   }
 
   #taskless(command: SendCommand, turn: TurnRequest): Parameters<typeof firstEvent>[0] {
@@ -276,9 +265,7 @@ export class Sender {
         throw invalid([{ field: "message.contextId", description: "differs from the context of the task" }]);
       }
       if (command.admitToTask !== undefined) {
-        const { shutdown } = this.#source;
-        await shutdown.tracked(command.admitToTask(log.fold.task));
-        shutdown.checkGrace();
+        await this.#source.shutdown.inGrace(command.admitToTask(log.fold.task));
       }
       if (command.served.agent.accept !== undefined && !isTerminal(log.plannedState)) {
         await this.#ask(command, message, log, log.fold);

@@ -58,9 +58,9 @@ export class TaskCreation {
     let isCounted = false;
     try {
       const counting = this.#openTasks.admit(owner, scopeOf(command));
-      if (counting !== undefined) await shutdown.tracked(counting);
+      // If the grace period is over, this process creates no more tasks, so the count no longer matters.
+      if (counting !== undefined) await shutdown.inGrace(counting);
       isCounted = true;
-      if (counting !== undefined) shutdown.checkGrace();
       // A task has one log in a process.
       if (tasks.logs.get(turn.taskId) !== undefined) throw new TaskExists(turn.taskId);
     } catch (error) {
