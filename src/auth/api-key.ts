@@ -1,7 +1,7 @@
 import type { Call, CallerInput } from "../core/call.js";
-import { aFunction, aText, judged, type OptionChecks, oneOf, optionFaults } from "../core/options.js";
+import { aFunction, aText, judged, type OptionChecks, oneOf } from "../core/options.js";
 import { apiKeyOf, type KeyPlace } from "./credentials.js";
-import { type KnownSecret, knownSecrets, listOfSecrets, ownerNames } from "./known-secrets.js";
+import { faultsOfSecrets, type KnownSecret, knownSecrets, listOfSecrets, ownerNames } from "./known-secrets.js";
 import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A key and its caller: the key itself, or its SHA-256 in hex. */
@@ -34,7 +34,7 @@ export function apiKeyScheme(options: ApiKeySchemeOptions): SecurityScheme {
     card: { apiKeySecurityScheme: { location, name, ...(description !== undefined && { description }) } },
     challenge: { scheme: "ApiKey", parameters: { in: location, name } },
     ...ownerNames(keys),
-    faults: apiKeyFaults(options),
+    faults: faultsOfSecrets(options, checks, "keys", ["in", "name"]),
     open: () => {
       const known = knownSecrets(keys ?? [], ({ key }) => key);
       const find = check ?? known;
@@ -62,9 +62,3 @@ const checks: OptionChecks<ApiKeySchemeOptions> = {
   check: aFunction(),
   description: aText(),
 };
-
-function apiKeyFaults(options: ApiKeySchemeOptions): string[] {
-  const faults = optionFaults(options, checks, "", ["in", "name"]);
-  if ((options.keys === undefined) === (options.check === undefined)) faults.push("it needs either keys or check");
-  return faults;
-}

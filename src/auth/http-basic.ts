@@ -1,7 +1,7 @@
 import type { Call, CallerInput } from "../core/call.js";
-import { aFunction, aText, type OptionChecks, optionFaults } from "../core/options.js";
+import { aFunction, aText, type OptionChecks } from "../core/options.js";
 import { httpCredentials, nameAndPassword } from "./credentials.js";
-import { type KnownSecret, knownSecrets, listOfSecrets, ownerNames } from "./known-secrets.js";
+import { faultsOfSecrets, type KnownSecret, knownSecrets, listOfSecrets, ownerNames } from "./known-secrets.js";
 import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A user and its caller; `sha256` is that of `name:password`. Left out, `owner` is the name. */
@@ -35,7 +35,7 @@ export function httpBasicScheme(options: HttpBasicSchemeOptions): SecurityScheme
     card: { httpAuthSecurityScheme: { scheme: "Basic", ...(description !== undefined && { description }) } },
     challenge: { scheme: "Basic", parameters: { ...(realm !== undefined && { realm }), charset: "UTF-8" } },
     ...ownerNames(ownedUsers(options)),
-    faults: basicFaults(options),
+    faults: faultsOfSecrets(options, checks, "users"),
     open: () => {
       const known = knownSecrets(ownedUsers(options), ({ name, password }) => password && `${name}:${password}`);
       const find = check ?? ((name: string, password: string) => known(`${name}:${password}`));
@@ -66,9 +66,3 @@ const checks: OptionChecks<HttpBasicSchemeOptions> = {
   realm: aText(),
   description: aText(),
 };
-
-function basicFaults(options: HttpBasicSchemeOptions): string[] {
-  const faults = optionFaults(options, checks);
-  if ((options.users === undefined) === (options.check === undefined)) faults.push("it needs either users or check");
-  return faults;
-}

@@ -1,7 +1,7 @@
 import type { Call, CallerInput } from "../core/call.js";
-import { aFunction, aText, type OptionChecks, optionFaults } from "../core/options.js";
+import { aFunction, aText, type OptionChecks } from "../core/options.js";
 import { httpCredentials } from "./credentials.js";
-import { type KnownSecret, knownSecrets, listOfSecrets, ownerNames } from "./known-secrets.js";
+import { faultsOfSecrets, type KnownSecret, knownSecrets, listOfSecrets, ownerNames } from "./known-secrets.js";
 import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A token and its caller: the token itself, or its SHA-256 in hex. */
@@ -38,7 +38,7 @@ export function httpBearerScheme(options: HttpBearerSchemeOptions): SecuritySche
     },
     challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
     ...ownerNames(tokens),
-    faults: bearerFaults(options),
+    faults: faultsOfSecrets(options, checks, "tokens"),
     open: () => {
       const find = check ?? knownSecrets(tokens ?? [], ({ token }) => token);
       return {
@@ -62,9 +62,3 @@ const checks: OptionChecks<HttpBearerSchemeOptions> = {
   realm: aText(),
   description: aText(),
 };
-
-function bearerFaults(options: HttpBearerSchemeOptions): string[] {
-  const faults = optionFaults(options, checks);
-  if ((options.tokens === undefined) === (options.check === undefined)) faults.push("it needs either tokens or check");
-  return faults;
-}

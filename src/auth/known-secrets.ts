@@ -12,6 +12,7 @@ import {
   listOf,
   type OptionCheck,
   type OptionChecks,
+  optionFaults,
   typeName,
 } from "../core/options.js";
 import type { SecurityScheme } from "./scheme.js";
@@ -77,6 +78,23 @@ export function listOfSecrets(field: string, more: OptionChecks = { owner: nonEm
     const isOne = (secret === undefined) !== (sha256 === undefined);
     return isOne ? [] : [`${place} needs either ${field} or its sha256 in hex`];
   }, true);
+}
+
+/**
+ * Returns the faults of the options of a scheme that has either a list of known secrets or the author's `check`.
+ *
+ * @param list name of the option that has the list
+ */
+export function faultsOfSecrets(
+  options: object,
+  checks: OptionChecks,
+  list: string,
+  required: readonly string[] = [],
+): string[] {
+  const faults = optionFaults(options, checks, "", required);
+  const { [list]: known, check } = membersOf(options);
+  if ((known === undefined) === (check === undefined)) faults.push(`it needs either ${list} or check`);
+  return faults;
 }
 
 const ofSecrets: OptionChecks<KnownSecret> = {
