@@ -9,8 +9,8 @@ export interface Tally {
   /** Calls with one answer, and streams, that ended as they should. */
   calls: number;
   streams: number;
-  /** Calls and streams that were refused with UNAVAILABLE before their first event, and sent again. */
-  refused: number;
+  /** The errors of calls and streams that were refused with UNAVAILABLE before their first event, and sent again. */
+  readonly refused: string[];
   /** Streams that ended with UNAVAILABLE after an event, and were resumed. */
   resumed: number;
   /**
@@ -36,7 +36,7 @@ const PIECES = 20;
  * again, and nothing else.
  */
 export class Callers {
-  readonly tally: Tally = { calls: 0, streams: 0, refused: 0, resumed: 0, broken: [], longestMs: 0 };
+  readonly tally: Tally = { calls: 0, streams: 0, refused: [], resumed: 0, broken: [], longestMs: 0 };
   readonly #driver: Driver;
   readonly #pieces: number;
   #messages = 0;
@@ -117,8 +117,10 @@ export class Callers {
   }
 
   #interrupted(error: WireError | undefined, by: "refused" | "resumed"): void {
-    if (error?.status === "UNAVAILABLE" || error?.reason === "UNAVAILABLE") this.tally[by]++;
-    else if (error !== undefined && isOfConnection(error)) this.#broke(error.message);
+    if (error?.status === "UNAVAILABLE" || error?.reason === "UNAVAILABLE") {
+      if (by === "refused") this.tally.refused.push(JSON.stringify(error));
+      else this.tally.resumed++;
+    } else if (error !== undefined && isOfConnection(error)) this.#broke(error.message);
     else throw new Failed(`${this.#driver.name}: ${JSON.stringify(error)}`);
   }
 
