@@ -271,11 +271,12 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
     listener.announceDrain();
     grpc?.server.announceDrain();
     if (drainDelayMs > 0) await lastCalls(settings, ports, drainDelayMs);
-    lifecycle.beginDrain();
     console?.close();
     listener.drain();
-    // Refuses new calls at once. Open calls are answered when the engine ends, and get a moment to deliver the answer.
+    // Open calls are answered when the engine ends, and get a moment to deliver the answer.
     const grpcDrained = grpc?.server.drain(graceMs + limits.cancelGraceMs + FLUSH_MS);
+    if (drainDelayMs > 0 && ports.connections.size > 0) await pause(Math.min(ARRIVED_MS, drainDelayMs), undefined);
+    lifecycle.beginDrain();
     await lifecycle.close(graceMs, async () => {
       await Promise.all([listener.close(FLUSH_MS), grpcDrained]);
       // Last, so that operators can watch the drain, but before the store that their calls use.
@@ -326,6 +327,12 @@ const POLL_MS = 20;
 
 /** Part of the drain delay in which connections are still accepted. Their first call comes in the rest of it. */
 const ACCEPTING = 3 / 4;
+
+/**
+ * Time between the end of connections and the refusal of calls, in milliseconds. Calls whose requests have arrived, but
+ * not all of their bodies, or that wait for an identity provider, begin in it.
+ */
+const ARRIVED_MS = 100;
 
 /** Waits for the time in which calls may still begin: on new connections first, then on open ones alone. */
 async function lastCalls(

@@ -79,6 +79,34 @@ describe("close() with a drain delay", () => {
     await closed;
   });
 
+  it("answers a call that has arrived but waits for its authentication when connections end", async () => {
+    let isFirst = true;
+    const idle = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    let asked = (): void => {};
+    const waits = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const ended = new Promise<void>((resolve) => {
+      idle.on("free", (socket) => socket.once("close", resolve));
+    });
+    const authenticate = async (): Promise<{ owner: string }> => {
+      if (!isFirst) {
+        asked();
+        await ended;
+      }
+      isFirst = false;
+      return { owner: "caller" };
+    };
+    const { port, close } = await open({ authenticator: { authenticate } });
+    expect(await send(port, "/message:send", idle)).toMatchObject({ status: 200 });
+    const waiting = send(port, "/message:send");
+    await waits;
+    const closed = close({ drainDelayMs: 400 });
+    expect(await waiting).toMatchObject({ status: 200 });
+    await closed;
+    idle.destroy();
+  });
+
   it("refuses calls at once without one", async () => {
     let go = (): void => {};
     const waiting = new Promise<void>((resolve) => {

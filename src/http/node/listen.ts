@@ -206,9 +206,18 @@ function trackDrain(handler: ListenOptions["handler"]): {
     begin: (idle) => {
       announce();
       afterAnswer = idle;
+      for (const response of open.values()) if (response.headersSent) response.on("finish", endConnection);
     },
     open: () => open.values(),
   };
+}
+
+/**
+ * Ends the connection of an answer with its last byte. A proxy that was not told of the end in the headers would send its
+ * next request here at once.
+ */
+function endConnection(this: http.ServerResponse): void {
+  this.req.socket.destroySoon();
 }
 
 /** The connection preface of HTTP/2. `PRI` is not a method of HTTP/1.1 (RFC 9113, 3.4). */

@@ -236,6 +236,29 @@ describe("drain()", () => {
     expect(await h1Request(server.port)).toEqual({ text: "1.1 GET 0", connection: "close" });
   });
 
+  it("ends an HTTP/1.1 connection with the last byte of an answer whose headers did not announce it", async () => {
+    let begun: http.ServerResponse | undefined;
+    const server = await start({
+      handler: (_request, response) => {
+        begun = response as http.ServerResponse;
+        begun.write("begun");
+      },
+    });
+    const agent = new http.Agent({ keepAlive: true });
+    opened.push(() => agent.destroy());
+    const running = h1Request(server.port, "/", agent);
+    await until(() => begun !== undefined);
+    server.drain();
+    const response = begun as http.ServerResponse;
+    const { socket } = response.req;
+    const isEnded = new Promise<boolean>((resolve) => {
+      response.on("finish", () => resolve(socket.writableEnded));
+    });
+    response.end();
+    expect(await isEnded).toBe(true);
+    expect(await running).toEqual({ text: "begun", connection: "keep-alive" });
+  });
+
   it("tells HTTP/2 clients to begin nothing more, and lets their streams end", async () => {
     const server = await start();
     const session = h2(`http://127.0.0.1:${server.port}`);
