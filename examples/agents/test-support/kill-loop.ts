@@ -4,6 +4,7 @@ import { scaled } from "../../../test/support/soak.js";
 import type { Rule } from "../offline-model/rules.js";
 import { type OfflineModel, startOfflineModel } from "../offline-model/server.js";
 import { type Conversation, converse, isModelStep, type Moment, type StoredStep } from "./killed-conversation.js";
+import { bundled, type Program } from "./killed-program.js";
 
 /** A conversation that must come to the same end, however often the agent's process is killed. */
 export interface KillTest {
@@ -24,21 +25,26 @@ const rounds = Number(process.env.KILL_ROUNDS ?? scaled(2, 20));
 export function describeKills({ module, rules, says }: KillTest): void {
   describe("an agent whose process is killed with SIGKILL", () => {
     let model: OfflineModel;
+    let program: Program;
     let expected: Conversation;
 
     beforeAll(async () => {
       build();
+      program = await bundled(module);
       model = await startOfflineModel({ rules });
-      expected = await converse({ module, says, model, moments: [] });
+      expected = await converse({ program, says, model, moments: [] });
     });
-    afterAll(() => model.close());
+    afterAll(async () => {
+      await model?.close();
+      program?.remove();
+    });
 
     /**
      * Has the conversation with kills. Events that come while an append is under way share the next one, so that it may
      * end before the first moment: then it is repeated with an earlier one.
      */
     async function killed([first, ...more]: readonly [Moment, ...Moment[]]): Promise<Conversation> {
-      const conversation = await converse({ module, says, model, moments: [first, ...more] });
+      const conversation = await converse({ program, says, model, moments: [first, ...more] });
       if (conversation.kills.length > 0 || first.count === 1) return conversation;
       return killed([{ ...first, count: Math.ceil(first.count / 2) }, ...more]);
     }

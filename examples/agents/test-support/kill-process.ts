@@ -6,7 +6,7 @@ import { LogEntrySchema } from "../../../gen/parley/log/v1/log_pb.js";
 
 // Serves an agent and kills itself with SIGKILL, before or after its n-th write to the logs of tasks:
 //
-//   node --import tsx kill-process.ts MODULE FILE [before|after] [N]
+//   node kill-process.js MODULE FILE [before|after] [N]
 //
 // It prints what it has stored, so that the test knows which results must never be computed again.
 const [module = "", file = "", when = "never", count = "0"] = process.argv.slice(2);

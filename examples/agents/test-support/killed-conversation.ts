@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { root } from "../../../test/e2e/support/build.js";
 import type { OfflineModel } from "../offline-model/server.js";
+import type { Program } from "./killed-program.js";
 
 /** A moment at which a process kills itself: before or after so many of its writes. */
 export interface Moment {
@@ -59,7 +59,7 @@ export interface Conversation {
 export const isModelStep = ({ name }: { readonly name: string }): boolean => name.startsWith("model");
 
 interface Options {
-  readonly module: string;
+  readonly program: Program;
   readonly says: readonly string[];
   readonly model: OfflineModel;
   /** When the first process is killed, the second one, and so on; further ones are not. */
@@ -67,9 +67,9 @@ interface Options {
 }
 
 /** Has a conversation with an agent in a process of its own, whose successor continues when it is killed. */
-export async function converse({ module, says, model, moments }: Options): Promise<Conversation> {
+export async function converse({ program, says, model, moments }: Options): Promise<Conversation> {
   const folder = mkdtempSync(join(tmpdir(), "parley-agents-"));
-  const host = new Host({ module, file: join(folder, "tasks.db"), model, moments });
+  const host = new Host({ program, file: join(folder, "tasks.db"), model, moments });
   try {
     const contextId = randomUUID();
     const ids: string[] = [];
@@ -204,15 +204,12 @@ class Host {
 
   /** Starts the next process and returns its URL; undefined if it ends before it listens. */
   async #start(): Promise<string | undefined> {
-    const { module, file, model } = this.#options;
+    const { program, file, model } = this.#options;
     const [moment, ...later] = this.#moments;
-    const program = fileURLToPath(new URL("kill-process.ts", import.meta.url));
     const args = [
       "--preserve-symlinks",
-      "--import",
-      "tsx",
-      program,
-      module,
+      program.main,
+      program.module,
       file,
       moment?.when ?? "never",
       String(moment?.count ?? 0),
