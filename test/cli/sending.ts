@@ -1,3 +1,5 @@
+import { expect } from "vitest";
+
 const json = { "content-type": "application/json" };
 
 /** Sends a text by HTTP+JSON, and gives what became of it. */
@@ -16,4 +18,13 @@ export async function send(
 export async function stateOf(url: string, id: string): Promise<string> {
   const response = await fetch(`${url}/tasks/${id}`);
   return ((await response.json()) as { status: { state: string } }).status.state;
+}
+
+/** Waits until the only call that has been sent has created its task. */
+export async function hasTask(url: string): Promise<void> {
+  const count = async (): Promise<number> => {
+    const response = await fetch(`${url}/tasks`);
+    return ((await response.json()) as { tasks: readonly unknown[] }).tasks.length;
+  };
+  await expect.poll(count).toBe(1);
 }

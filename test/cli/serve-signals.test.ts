@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { npmStart, probe, type Run, ready, type Served, workplaces } from "./cli.js";
-import { send, stateOf } from "./sending.js";
+import { hasTask, send, stateOf } from "./sending.js";
 
 const anyPort = ["--port", "0", "--grpc-port", "0"];
 
@@ -45,18 +45,14 @@ describe("parley serve and a file that another server has open", () => {
 });
 
 describe("a signal", () => {
-  it.each(["SIGTERM", "SIGINT"] as const)(
-    "%s ends the server in order",
-    async (signal) => {
-      const server = await serve(["--store", "memory"]);
-      const running = send(server.url, "wait 500");
-      await sleep(200);
-      server.child.kill(signal);
-      expect((await running).state).toBe("TASK_STATE_COMPLETED");
-      expect(await server.exited).toBe(0);
-    },
-    20_000,
-  );
+  it.each(["SIGTERM", "SIGINT"] as const)("%s ends the server in order", async (signal) => {
+    const server = await serve(["--store", "memory"]);
+    const running = send(server.url, "wait 500");
+    await hasTask(server.url);
+    server.child.kill(signal);
+    expect((await running).state).toBe("TASK_STATE_COMPLETED");
+    expect(await server.exited).toBe(0);
+  });
 
   it("gives running work the grace that was set, and no more", async () => {
     const server = await serve(["--store", "memory"], { PARLEY_GRACE: "0" });
@@ -72,7 +68,7 @@ describe("a signal", () => {
       const store = join(place.path, "npm.db");
       const server = await ready(place.keep(npmStart([...anyPort, "--store", store])));
       const running = send(server.url, "wait 500");
-      await sleep(200);
+      await hasTask(server.url);
       server.child.kill(signal);
       expect((await running).state).toBe("TASK_STATE_COMPLETED");
       expect(await server.exited).toBe(0);
@@ -82,15 +78,16 @@ describe("a signal", () => {
 
   it("ends it at once when repeated, and the next start continues its tasks", async () => {
     const server = await serve(["--lease", "500ms"]);
-    const { id } = await send(server.url, "wait 1500", true);
+    const { id } = await send(server.url, "wait 5000", true);
     server.child.kill("SIGTERM");
     // What comes at the same moment is the same key, passed on by a terminal and by npm.
     server.child.kill("SIGINT");
+    await expect.poll(server.stderr).toContain("asked to end");
     await sleep(600);
     expect(server.child.exitCode).toBeNull();
     server.child.kill("SIGTERM");
     expect(await server.exited).toBe("SIGTERM");
     const again = await serve(["--lease", "500ms"]);
-    await expect.poll(() => stateOf(again.url, id), { timeout: 15_000 }).toBe("TASK_STATE_COMPLETED");
+    await expect.poll(() => stateOf(again.url, id), { timeout: 30_000 }).toBe("TASK_STATE_COMPLETED");
   });
 });
