@@ -10,6 +10,16 @@ export type Schedule = readonly Deviation[];
 /** Decides between the options of a step; returns an index below `options`. */
 export type Choose = (options: number) => number;
 
+/** The schedules that an enumeration runs. */
+export interface Extent {
+  readonly deviations: number;
+  /** True to run only a random sample of those with several deviations. Default: false. */
+  readonly sampled?: boolean;
+}
+
+/** One of so many schedules with several deviations is in a sample. */
+const SAMPLE = 16;
+
 /** Result of an enumeration. */
 export interface Explored {
   readonly schedules: number;
@@ -30,7 +40,7 @@ export interface Outcome {
  */
 export async function explore(
   run: (choose: Choose) => Promise<Outcome>,
-  { deviations }: { readonly deviations: number },
+  { deviations, sampled = false }: Extent,
 ): Promise<Explored> {
   let [schedules, steps] = [0, 0];
   let level: Schedule[] = [[]];
@@ -48,9 +58,15 @@ export async function explore(
         for (let take = 1; take < (options[at] ?? 0); take++) next.push([...schedule, { at, take }]);
       }
     }
-    level = next;
+    const spread = next[0]?.length === 1 ? [next] : samplesOf(next);
+    level = sampled ? (spread[Math.floor(Math.random() * spread.length)] ?? []) : spread.flat();
   }
   return { schedules, steps };
+}
+
+/** Divides schedules into samples of all. What violates an invariant often has many like it, and one is found sooner that way. */
+function samplesOf(schedules: readonly Schedule[]): Schedule[][] {
+  return Array.from({ length: SAMPLE }, (_, first) => schedules.filter((_, at) => at % SAMPLE === first));
 }
 
 /** Runs one schedule, and returns how many options each of its decisions had. */
