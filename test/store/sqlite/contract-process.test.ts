@@ -3,7 +3,12 @@ import * as vitest from "vitest";
 import { storeContract } from "../../../contract/index.js";
 import type { TaskStore } from "../../../src/store/task-store.js";
 import { temporaryFile } from "./files.js";
+import { WriterHost } from "./hosted.js";
 import { type Writing, writing } from "./writing.js";
+
+// Tests kill no writer here, so that all may share a process. `writer-process.test.ts` has one for each.
+const host = new WriterHost();
+vitest.afterAll(() => host.end());
 
 const writers = new WeakMap<TaskStore, Writing>();
 
@@ -15,7 +20,7 @@ async function open(by: Writing): Promise<TaskStore> {
 
 storeContract({
   name: "a SQLite file that another process writes",
-  open: () => open(writing(temporaryFile())),
+  open: () => open(writing(temporaryFile(), false, () => host.fork())),
   durable: { reopen: (closed) => open(writers.get(closed) as Writing) },
   suite: vitest,
   fc,

@@ -22,13 +22,16 @@ const all: Writing[] = [];
 
 afterEachTest(() => Promise.all(all.splice(0).map(({ writer }) => writer.end())));
 
-export function writing(path: string, shared = false): Writing {
+/** The process of a writer, by itself. */
+const forked = (): ChildProcess => fork(bundle("writer-process.js"), [], { execArgv: [] });
+
+export function writing(path: string, shared = false, start = forked): Writing {
   const log: string[] = [];
   const note = (_: object, message: string): number => log.push(message);
   const children: ChildProcess[] = [];
   const writer = new StoreWriter({
     fork: () => {
-      const child = fork(bundle("writer-process.js"), [], { execArgv: [] });
+      const child = start();
       children.push(child);
       return child;
     },
