@@ -292,6 +292,8 @@ const agents: ViteUserConfig = {
   resolve: { alias: [...ownNames, ...aiSdkOf("examples/agents")] },
   test: {
     include: ["examples/agents/**/*.test.ts"],
+    // Loading the frameworks anew for each file would take seconds.
+    isolate: false,
     globalSetup: [at("test/support/bundles.ts")],
     setupFiles: [at("test/support/setup.ts")],
     // Processes are started and killed.
