@@ -5,6 +5,7 @@ import { postgresStore } from "../../src/store/postgres/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { EmptyDatabases } from "../store/postgres/empty-databases.js";
 import { PostgresServer } from "../store/postgres/server.js";
+import { scaled } from "../support/soak.js";
 import { type LaterVersion, programsOf } from "./support/postgres-versions.js";
 
 vitest.vi.setConfig({ testTimeout: 120_000 });
@@ -16,6 +17,13 @@ const versions = [16, 17, 18] satisfies LaterVersion[];
  * the whole in `test/store/postgres/contract.test.ts`.
  */
 const PARTS = process.env.PARLEY_POSTGRES === "all" ? 1 : 6;
+
+/** Draws fewer random histories, unless this is a soak: Debian's version has as many as all others. */
+const someHistories: typeof fc = {
+  ...fc,
+  assert: ((property: never, { numRuns = 100, ...more }: fc.Parameters) =>
+    fc.assert(property, { ...more, numRuns: scaled(Math.ceil(numRuns / PARTS), numRuns) })) as typeof fc.assert,
+};
 
 /** Runs a part of a suite: of each group the first test, and those whose number has this remainder. */
 function partOf(remainder: number): typeof vitest {
@@ -68,7 +76,7 @@ for (const [index, version] of versions.entries()) {
       open: async () => open(await databases.make()),
       durable: { reopen: (closed) => open(urls.get(closed) ?? "") },
       suite: PARTS === 1 ? vitest : partOf(index),
-      fc,
+      fc: someHistories,
     });
 
     vitest.it("takes writes again after the server was killed", async () => {
