@@ -62,11 +62,16 @@ func known(ctx context.Context, url string, binding a2a.TransportProtocol, key, 
 	seen["got"] = shown(got, err)
 	listed, err := client.ListTaskPushConfigs(ctx, &a2a.ListTaskPushConfigRequest{TaskID: id})
 	seen["listed"] = shown(listed, err)
+	// Another one: events that wait for a webhook are dropped when it is deleted.
+	_, err = client.CreateTaskPushConfig(ctx, &a2a.PushConfig{TaskID: id, ID: "other", URL: hook})
+	if err != nil {
+		return nil, err
+	}
+	seen["deleted"] = reason(client.DeleteTaskPushConfig(ctx, &a2a.DeleteTaskPushConfigRequest{TaskID: id, ID: "other"}))
+	_, err = client.GetTaskPushConfig(ctx, &a2a.GetTaskPushConfigRequest{TaskID: id, ID: "other"})
+	seen["gone"] = reason(err)
 	result, err = client.SendMessage(ctx, say("Blue.", func(m *a2a.Message) { m.TaskID = id }))
 	seen["answer"] = shown(result, err)
-	seen["deleted"] = reason(client.DeleteTaskPushConfig(ctx, &a2a.DeleteTaskPushConfigRequest{TaskID: id, ID: "mine"}))
-	_, err = client.GetTaskPushConfig(ctx, &a2a.GetTaskPushConfigRequest{TaskID: id, ID: "mine"})
-	seen["gone"] = reason(err)
 	return seen, nil
 }
 
