@@ -69,9 +69,13 @@ interface LookedAt {
 
 /** Pages by the names of their pictures, with what is on them once they are complete. */
 const pages: Readonly<Record<string, LookedAt>> = {
-  agents: { path: () => "agents", shows: "text=Probe" },
+  agents: { path: () => "agents", shows: "text=Reachable" },
   agent: { path: () => `agent?url=${encodeURIComponent(server.url)}`, shows: "h1:has-text('Probe')" },
-  interfaces: { path: () => `agent?url=${encodeURIComponent(server.url)}&tab=interfaces`, shows: "text=JSONRPC" },
+  interfaces: {
+    path: () => `agent?url=${encodeURIComponent(server.url)}&tab=interfaces`,
+    // It can be pressed once all of them have answered.
+    shows: "button:enabled >> text=Ask all again",
+  },
   talk: { path: () => `talk?agent=${encodeURIComponent(server.url)}&task=${taskId}`, shows: "text=Completed" },
   replay: { path: () => "recording", shows: "text=No recording is open." },
   replayed: {
@@ -87,9 +91,9 @@ const pages: Readonly<Record<string, LookedAt>> = {
   inbox: { path: () => "operate/inbox", shows: "text=Which colour do you mean?" },
   conversations: { path: () => "operate/conversations", shows: "[role=row] >> nth=1" },
   conversation: { path: () => `operate/conversations/${contextId}`, shows: "text=Completed" },
-  deliveries: { path: () => "operate/deliveries", shows: "h1" },
+  deliveries: { path: () => "operate/deliveries", shows: "text=No push notifications" },
   owners: { path: () => "operate/owners", shows: "[role=row] >> nth=1" },
-  server: { path: () => "operate/server", shows: "text=ready" },
+  server: { path: () => "operate/server", shows: "text=Clients still speak" },
 };
 
 async function replayed(page: Page): Promise<void> {
@@ -141,6 +145,7 @@ describe("the console", () => {
         await page.goto(new URL(path(), url).href);
         await act?.(page);
         await page.waitForSelector(shows);
+        await page.waitForSelector("[role=status][aria-label=Loading]", { state: "detached" });
       }
       // Another try loads the page again.
       isShown = false;
