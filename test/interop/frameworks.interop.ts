@@ -197,7 +197,7 @@ describe("an agent is embedded in", () => {
     const { port } = server.address() as { port: number };
     server.close();
     const next = join(folder, "node_modules/next/dist/bin/next");
-    const args = ["dev", "--webpack", "--port", `${port}`];
+    const args = ["dev", "--port", `${port}`];
     const { url } = await host(process.execPath, [next, ...args], join(examples, "next"));
     // Each route is compiled when it is asked for.
     for (const path of ["/", "/.well-known/agent-card.json", "/agents/.well-known/agent-card.json"]) {
