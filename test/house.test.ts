@@ -59,10 +59,11 @@ const symbols: Readonly<Record<string, string>> = {
   "src/binding/grpc/refusals.ts": "streams of HTTP/2",
   "src/client/node/http2.ts": "streams of HTTP/2",
   "src/core/maps.ts": "values of a TransientSet",
-  "src/http/node/exchange.ts": "requests, responses and sockets",
+  "src/http/node/exchange.ts": "requests and responses",
   "src/http/node/handler.ts": "sockets",
   "src/http/node/http2-sessions.ts": "sessions and streams of HTTP/2",
   "src/http/node/peer.ts": "sockets",
+  "src/http/node/waiting-answers.ts": "sockets",
 };
 
 /** Lines outside `version/` with the number of a protocol version, or a text that looks like one. */

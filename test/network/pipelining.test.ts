@@ -4,7 +4,7 @@ import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { bearer, tokens } from "../admin/world.js";
 import { some } from "../support/cover.js";
 import { scaled } from "../support/soak.js";
-import { type Child, MIB, start, task } from "./child.js";
+import { type Child, MIB, settled, start, task } from "./child.js";
 import { begun, request as onStream } from "./frames.js";
 import { http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
@@ -137,6 +137,19 @@ describe("pipelined requests whose answers nobody reads", () => {
     expect(grown).toBeLessThan(64);
     expect(child.ended()).toBe(false);
   });
+});
+
+it("pipelined requests of connections that close leave nothing in memory", async () => {
+  const child = await start(192);
+  cleanup(() => child.end());
+  const said = Buffer.concat(Array.from({ length: 1_400 }, () => get("/healthz")));
+  const before = await child.memory();
+  for (let i = 0; i < 20; i++) {
+    const socket = net.connect(child.port, "127.0.0.1").resume();
+    socket.on("error", () => {}).write(said);
+    await new Promise((resolve) => socket.once("close", resolve));
+  }
+  expect(((await settled(child)).held - before.held) / MIB).toBeLessThan(16);
 });
 
 /** Everything that a server sends until it ends or `until` is in it. */

@@ -14,6 +14,7 @@ import { bytesOfChunk, bytesOfChunks, mountOf, withParsedBody } from "./mount.js
 import { codingFault } from "./parse-errors.js";
 import { peerOf } from "./peer.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
+import { closeWithConnection } from "./waiting-answers.js";
 import { NodeWriter } from "./writer.js";
 
 /**
@@ -47,8 +48,7 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
     const open: Open = response;
     open[exchangeKey] = this;
     response.on("close", onConnectionClose);
-    // A response that waits for an earlier one on its connection has no socket yet, so it misses the socket's "close".
-    if (response instanceof ServerResponse && response.socket === null) waitBehind(this.#request.socket, this);
+    closeWithConnection(response);
     // A broken connection emits "close" as well, and an error without a listener would end the process.
     response.on("error", ignore);
   }
@@ -256,8 +256,6 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
 
   /** Called when the response or its connection closes. */
   closed(): void {
-    const socket: Queued | null = this.#request.socket;
-    socket?.[behindKey]?.delete(this);
     if (this.#isEnded) return;
     this.cancel();
   }
@@ -289,23 +287,6 @@ type Open = NodeServerResponse & { [exchangeKey]?: NodeExchange };
 
 function onConnectionClose(this: Open): void {
   this[exchangeKey]?.closed();
-}
-
-/** Property of a connection with the exchanges that wait for earlier ones: pipelining (RFC 9112, 9.3.2). */
-const behindKey: unique symbol = Symbol("behind");
-
-type Queued = Socket & { [behindKey]?: Set<NodeExchange> };
-
-function waitBehind(socket: Queued, exchange: NodeExchange): void {
-  if (socket[behindKey] === undefined) {
-    socket[behindKey] = new Set();
-    socket.once("close", onSocketClosed);
-  }
-  socket[behindKey].add(exchange);
-}
-
-function onSocketClosed(this: Queued): void {
-  for (const exchange of this[behindKey] ?? []) exchange.closed();
 }
 
 /** An answer that waits for the end of the event-loop turn. */

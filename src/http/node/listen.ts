@@ -11,6 +11,7 @@ import { type Bound, closedWith, isShared, type ListenAddress, listenAt, stopAcc
 import { type RefusedByNode, refuseInTurn } from "./parse-errors.js";
 import { secureOptions, type TlsFiles } from "./tls.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
+import { closeWithConnection } from "./waiting-answers.js";
 
 export interface ListenOptions extends ListenAddress {
   readonly tls?: TlsFiles;
@@ -199,6 +200,7 @@ function trackDrain(handler: ListenOptions["handler"]): {
     handler: (request, response) => {
       open.add(response);
       response.on("close", closed);
+      closeWithConnection(response);
       if (announced) end(response);
       handler(request, response);
     },
