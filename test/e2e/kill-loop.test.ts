@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isWhole, some } from "../support/cover.js";
+import { some } from "../support/cover.js";
 import { bindings } from "../support/drivers.js";
 import { scaled } from "../support/soak.js";
 import { expectSoundFile } from "../support/sound-file.js";
@@ -10,7 +10,7 @@ import { type Moment, Siege } from "./support/siege.js";
 import { generationIn, type Story, stateOf } from "./support/story.js";
 
 /** How many servers are killed; `PARLEY_KILLS=5000 npx vitest run test/e2e/kill-loop.test.ts` goes on for an hour. */
-const wanted = Number(process.env.PARLEY_KILLS ?? (isWhole ? scaled(16, 120) : 10));
+const wanted = Number(process.env.PARLEY_KILLS ?? scaled(10, 120));
 
 /** Milliseconds for all of them. When they are over no round begins, so that a slow machine has fewer. */
 const enough = Math.max(wanted * 1_600, 240_000);
