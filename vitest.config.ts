@@ -71,8 +71,12 @@ const someSlow = "test/slow-engine/memory-shared.test.ts";
 /** The other four. */
 const otherSlow = "test/slow-engine/{memory,sqlite,sqlite-shared,postgres}.test.ts";
 
+/** Tests of SQLite that have no writer's thread in their own process, or are not about it. */
+const threadless =
+  "commit|crash|driver|errors|layout|list|migrations|node|push-list|queue|restored|upgrade|write-codec|writer|writer-process";
+
 /** The tests of SQLite that depend on the writer's threads. The contract does so on a shared file. */
-const sqlite = "test/store/sqlite/**/!(contract).test.ts";
+const sqlite = `test/store/sqlite/**/!(contract|${threadless}).test.ts`;
 
 /** Tests that count what their whole process has, or take the place of its timers or of a module that others have loaded. */
 const alone = [

@@ -7,7 +7,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { everyNth } from "../support/cover.js";
+import { describeFirst, everyNth, itFirst } from "../support/cover.js";
 import { openDatabase } from "../support/database.js";
 import { fixture, probe, type Run, ready, type Served, workplaces } from "./cli.js";
 import { send, stateOf } from "./sending.js";
@@ -25,7 +25,7 @@ const parley = (args: readonly string[], env?: Record<string, string>): Run => p
 const serve = (args: readonly string[] = [], env?: Record<string, string>): Promise<Served> =>
   ready(parley(["serve", probe, ...anyPort, ...args], env));
 
-describe("parley serve", () => {
+describeFirst("parley serve", () => {
   it("says where it listens and what to try, and that works", async () => {
     const server = await serve();
     const said = server.stdout();
@@ -125,7 +125,7 @@ describe("parley serve, when something is wrong,", () => {
     for (const [i, line] of said.entries()) expect(line).toContain(modules[i]?.[1]);
   });
 
-  it("names a port that is taken", async () => {
+  itFirst("names a port that is taken", async () => {
     const server = http.createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => server.on("listening", resolve));
     const { port } = server.address() as { port: number };
@@ -135,7 +135,7 @@ describe("parley serve, when something is wrong,", () => {
     server.close();
   });
 
-  it("names a store that cannot be used", async () => {
+  itFirst("names a store that cannot be used", async () => {
     writeFileSync(join(place.path, "damaged.db"), "this is no database, and was never one".repeat(10));
     expect(await refused(["serve", probe, ...anyPort, "--store", "damaged.db"])).toContain("damaged.db is damaged");
     const first = await serve();
@@ -149,7 +149,7 @@ describe("parley serve, when something is wrong,", () => {
   });
 });
 
-describe("parley", () => {
+describeFirst("parley", () => {
   it("prints its version and its commands", async () => {
     const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
     const one = parley(["--version"]);

@@ -8,7 +8,7 @@ import { postgresStore } from "../../src/store/postgres/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { obedient } from "../conformance/agents.js";
 import { programs, thePostgres } from "../store/postgres/server.js";
-import { isWhole } from "../support/cover.js";
+import { some } from "../support/cover.js";
 import type { Driver } from "../support/driver.js";
 import { bindingOf } from "../support/drivers.js";
 import { as, expectLimit, gates, leave, newGate, say } from "./world.js";
@@ -17,25 +17,26 @@ vi.setConfig({ testTimeout: 60_000 });
 
 let schemas = 0;
 
-/** Stores that replicas share, with signals. */
-const kinds: [string, () => () => Promise<TaskStore>][] = [
-  [
-    "memory",
-    () => {
-      const store = memoryStore({ shared: true });
-      return async () => store;
-    },
-  ],
+/** A store that replicas share, with signals. */
+type Kind = readonly [name: string, open: () => () => Promise<TaskStore>];
+
+const memory: Kind = [
+  "memory",
+  () => {
+    const store = memoryStore({ shared: true });
+    return async () => store;
+  },
 ];
-if (isWhole && programs() !== undefined) {
-  kinds.push([
-    "PostgreSQL",
-    () => {
-      const [{ url }, schema] = [thePostgres(), `limits${++schemas}`];
-      return () => postgresStore({ url, schema, require: "none", connections: 3 });
-    },
-  ]);
-}
+
+const postgres: Kind = [
+  "PostgreSQL",
+  () => {
+    const [{ url }, schema] = [thePostgres(), `limits${++schemas}`];
+    return () => postgresStore({ url, schema, require: "none", connections: 3 });
+  },
+];
+
+const kinds = some([memory], programs() === undefined ? [] : [postgres]);
 
 /** Servers with one store. */
 async function replicas(

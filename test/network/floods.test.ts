@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { keepAlive } from "../../src/http/node/http2-sessions.js";
 import { setConstantsOfFile } from "../support/constants.js";
-import { cover } from "../support/cover.js";
+import { cover, describeFirst } from "../support/cover.js";
 import {
   begun,
   CONTINUATION,
@@ -91,9 +91,8 @@ describe("a flood", () => {
   );
 });
 
-describe.each([["port"], ["grpcPort"]] as const)(
-  "calls that are reset with the bytes that make them, on the %s,",
-  (port) => {
+for (const port of ["port", "grpcPort"] as const) {
+  describeFirst(`calls that are reset with the bytes that make them, on the ${port},`, () => {
     it("begin nothing: to make and to reset them is cheap [SRV-SEC-04]", async () => {
       const served = await serve();
       const socket = net.connect(served[port], "127.0.0.1");
@@ -115,8 +114,8 @@ describe.each([["port"], ["grpcPort"]] as const)(
       expect(await tasks()).toBe(1);
       await served.server.close({ graceMs: 0 });
     });
-  },
-);
+  });
+}
 
 /** Sends piece after piece without reading an answer, until the other side hangs up. */
 function drowned(port: number, piece: (i: number) => Buffer): Promise<void> {

@@ -2,7 +2,7 @@ import * as net from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { bearer, tokens } from "../admin/world.js";
-import { some } from "../support/cover.js";
+import { describeFirst, some } from "../support/cover.js";
 import { scaled } from "../support/soak.js";
 import { type Child, MIB, settled, start, task } from "./child.js";
 import { begun, request as onStream } from "./frames.js";
@@ -162,7 +162,7 @@ async function read(socket: net.Socket, until: string): Promise<string> {
   return text;
 }
 
-describe("pipelined requests whose answers are read", () => {
+describeFirst("pipelined requests whose answers are read", () => {
   const call = (n: number): Buffer =>
     post("/", "application/json", `{"jsonrpc":"2.0","id":"<${n}>","method":"ListTasks","params":{"pageSize":1}}`);
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { httpBearerScheme } from "../../../src/auth/index.js";
 import { A2AError } from "../../../src/core/error.js";
-import { everyNth } from "../../support/cover.js";
+import { everyNth, itFirst } from "../../support/cover.js";
 import { type Json, openWorld, runIn, type World } from "./world.js";
 
 let world: World | undefined;
@@ -32,7 +32,7 @@ const responding = (name: string, change: (response: Json) => void) => ({
 });
 
 describe("A2ACLI_CONFORM_001 conformance", { timeout: 60_000 }, () => {
-  it("checks the card and every interface, and finds nothing wrong with a sound agent", async () => {
+  itFirst("checks the card and every interface, and finds nothing wrong with a sound agent", async () => {
     world = await openWorld();
     const { exit, out, err } = await world.run(["conformance", "AGENT"]);
     expect(exit, out + err).toBe(0);
@@ -45,7 +45,7 @@ describe("A2ACLI_CONFORM_001 conformance", { timeout: 60_000 }, () => {
     expect(out).toMatch(/\nResult: \d+ passed, 0 failed, \d+ skipped\n$/);
   });
 
-  it("checks interfaces of an older version when they are asked for", async () => {
+  itFirst("checks interfaces of an older version when they are asked for", async () => {
     world = await openWorld();
     const { exit, out, err } = await world.run(["conformance", "AGENT", "--a2a-version", "0.3"]);
     expect(exit, out + err).toBe(0);
@@ -55,7 +55,7 @@ describe("A2ACLI_CONFORM_001 conformance", { timeout: 60_000 }, () => {
     }
   });
 
-  it("leaves no task running", async () => {
+  itFirst("leaves no task running", async () => {
     world = await openWorld();
     await world.run(["conformance", "AGENT", "--message", "hold"]);
     const { json } = await world.run(["task", "list", "-a", "AGENT", "--all", "-o", "json"]);
@@ -63,7 +63,7 @@ describe("A2ACLI_CONFORM_001 conformance", { timeout: 60_000 }, () => {
     expect(new Set(json.tasks.map((task: Json) => task.status.state))).toEqual(new Set(["TASK_STATE_CANCELED"]));
   });
 
-  it("accepts an agent that answers with messages", async () => {
+  itFirst("accepts an agent that answers with messages", async () => {
     world = await openWorld();
     const { exit, json } = await world.run(["conformance", "AGENT", "-o", "json", "--message", "say hello"]);
     expect(exit).toBe(0);
@@ -117,7 +117,7 @@ describe("A2ACLI_CONFORM_001 conformance", { timeout: 60_000 }, () => {
     expect(found.json.summary.fail).toBeGreaterThan(0);
   });
 
-  it("finds an error of another name", async () => {
+  itFirst("finds an error of another name", async () => {
     world = await openWorld();
     world.before = ({ method, request }) => {
       if (method === "GetTask" && request.id.startsWith("unknown-"))
@@ -129,7 +129,7 @@ describe("A2ACLI_CONFORM_001 conformance", { timeout: 60_000 }, () => {
     expect(detail).toMatch(/^expected TASK_NOT_FOUND, got INVALID_PARAMS/);
   });
 
-  it("finds an interface that is not reached, and checks the others", async () => {
+  itFirst("finds an interface that is not reached, and checks the others", async () => {
     world = await openWorld();
     const { exit, names, json } = await checked(world, ({ supportedInterfaces }) => ({
       supportedInterfaces: [
@@ -144,7 +144,7 @@ describe("A2ACLI_CONFORM_001 conformance", { timeout: 60_000 }, () => {
     );
   });
 
-  it("fails without a credential, as other commands do", async () => {
+  itFirst("fails without a credential, as other commands do", async () => {
     const bearer = httpBearerScheme({ check: () => undefined });
     world = await openWorld({ agent: { security: { schemes: { bearer } } } });
     const { exit, out } = await world.run(["conformance", "AGENT", "-o", "json"]);
@@ -152,7 +152,7 @@ describe("A2ACLI_CONFORM_001 conformance", { timeout: 60_000 }, () => {
     expect(JSON.parse(out).error.code).toBe("A2ACLI_ERR_CREDENTIALS_MISSING");
   });
 
-  it("rejects an endpoint, and an agent that is named twice", async () => {
+  itFirst("rejects an endpoint, and an agent that is named twice", async () => {
     const wrong = [
       ["conformance", "-e", "http://127.0.0.1:9", "--transport", "rest"],
       ["conformance", "a.example", "-a", "b.example"],

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { httpBearerScheme } from "../../../src/auth/index.js";
-import { everyNth } from "../../support/cover.js";
+import { describeFirst, everyNth } from "../../support/cover.js";
 import { changing, FaultyProxy, type Planted } from "./faulty-proxy.js";
 import { type Json, openWorld, runIn, type World } from "./world.js";
 
@@ -22,7 +22,7 @@ function namesIn(json: Json) {
   };
 }
 
-describe("doctor", { timeout: 60_000 }, () => {
+describeFirst("doctor", { timeout: 60_000 }, () => {
   it("examines the card and every interface in every version, and finds nothing wrong with a sound agent", async () => {
     world = await openWorld();
     const { exit, json, details } = await found(world);
