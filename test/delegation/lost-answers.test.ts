@@ -10,10 +10,8 @@ import { remoteBounds } from "../../src/delegation/remotes.js";
 import { type A2A, createA2A } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { CONNECT_BINDING } from "../../src/wire/card-names.js";
-import { setConstantsOfFile } from "../support/constants.js";
+import { setConstants } from "../support/constants.js";
 import { agentOf, Servers } from "./servers.js";
-
-setConstantsOfFile(remoteBounds, { maxOutageMs: 2_000 });
 
 const connect = connectWith(nodePlatform);
 const servers = new Servers();
@@ -120,6 +118,7 @@ describe.each(["JSONRPC", "HTTP+JSON", CONNECT_BINDING])(
   "a delegation over %s to an agent that does not declare idempotency",
   (binding) => {
     it("sends once and fails where an answer is lost and nothing tells of the sub-task", async () => {
+      setConstants(remoteBounds, { maxOutageMs: 2_000 });
       const { url, sends, heard } = await losing({ binding, hasList: false, isLost: () => true });
       expect(await delegated(url, "go")).toBe("FAILED The agent other could not do its part: UNAVAILABLE.");
       expect([sends.length, heard]).toEqual([1, ["go"]]);
