@@ -174,7 +174,7 @@ describe.skipIf(bin === "")("postgresStore whose primary is replaced by its stan
 
 describe.skipIf(bin === "")("postgresStore whose pooler leads to another system on the same timeline", () => {
   it("writes nothing there before its tasks are reloaded", async () => {
-    const [before, after] = [new PostgresServer(bin), new PostgresServer(bin)];
+    const [before, after] = [new PostgresServer(bin), new PostgresServer(bin, {}, "initdb")];
     ends.push(
       () => before.end(),
       () => after.end(),

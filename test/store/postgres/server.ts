@@ -1,9 +1,11 @@
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
-import { tmpdir, userInfo } from "node:os";
+import { userInfo } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { memoryFolder } from "../../support/memory-folder.js";
+import { bundle, bundlesVariable } from "../../support/writer-thread.js";
 
 /** Installed versions of PostgreSQL, as Debian's packages lay them out, the newest first. */
 const ROOT = "/usr/lib/postgresql";
@@ -22,17 +24,19 @@ export class PostgresServer {
   readonly #bin: string;
   readonly #settings: Readonly<Record<string, string>>;
 
-  /** @param primary the server to copy and to follow; by default an empty one is made */
-  constructor(bin: string, settings: Readonly<Record<string, string>> = {}, primary?: PostgresServer) {
+  /** @param origin the server to copy and to follow, or `initdb` for a system with an identifier of its own */
+  constructor(bin: string, settings: Readonly<Record<string, string>> = {}, origin?: PostgresServer | "initdb") {
     this.#bin = bin;
-    this.#settings = settings.fsync === "off" ? { max_wal_size: "64MB", ...settings } : settings;
-    this.folder = mkdtempSync(join(placeFor(settings), "parley-postgres-"));
+    this.#settings = { max_wal_size: "64MB", ...settings };
+    // Tests kill processes, and never the machine.
+    this.folder = mkdtempSync(join(memoryFolder(), "parley-postgres-"));
     // The server refuses to run as root.
     if (isRoot()) execFileSync("chown", ["postgres", this.folder]);
     const data = join(this.folder, "data");
-    if (primary === undefined) this.#run("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "--no-sync"]);
+    if (origin === undefined) this.#copyEmpty(data);
+    else if (origin === "initdb") this.#initialize(data);
     else {
-      const from = `host=${primary.folder} user=postgres application_name=standby`;
+      const from = `host=${origin.folder} user=postgres application_name=standby`;
       this.#run("pg_basebackup", ["-D", data, "-d", from, "-R", "-c", "fast", "--no-sync"]);
     }
     this.start();
@@ -100,6 +104,27 @@ export class PostgresServer {
     }
   }
 
+  /** Copies the empty system of this run, as `initdb` takes several times as long. The first server makes it. */
+  #copyEmpty(data: string): void {
+    if (process.env[bundlesVariable] === undefined) return this.#initialize(data);
+    const empty = fileURLToPath(bundle(`empty${this.#bin.replaceAll(/[\\/:]/g, "-")}`));
+    if (existsSync(empty)) return copyFolder(empty, data);
+    this.#initialize(data);
+    const copy = mkdtempSync(`${empty}-`);
+    copyFolder(data, join(copy, "data"));
+    try {
+      renameSync(join(copy, "data"), empty);
+    } catch {
+      // Another process was first.
+    } finally {
+      rmSync(copy, { recursive: true, force: true });
+    }
+  }
+
+  #initialize(data: string): void {
+    this.#run("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "--no-sync"]);
+  }
+
   #run(program: string, args: readonly string[]): void {
     const command = [join(this.#bin, program), ...args];
     const [name = "", ...rest] = isRoot() ? ["runuser", "-u", "postgres", "--", ...command] : command;
@@ -107,9 +132,9 @@ export class PostgresServer {
   }
 }
 
-/** The folder for the files of a server: in memory for one that does not wait for the disk. */
-function placeFor({ fsync }: Readonly<Record<string, string>>): string {
-  return fsync === "off" ? memoryFolder() : tmpdir();
+/** Copies a folder that does not exist yet, with the owners of its files. */
+function copyFolder(from: string, to: string): void {
+  execFileSync("cp", ["-a", from, to]);
 }
 
 function isRoot(): boolean {
