@@ -7,12 +7,13 @@ import { axeFindings } from "./console/axe.js";
 import { logInAs, operatorFlags, send } from "./console/operator.js";
 import { useConsoles, workerAgent } from "./console/use-console.js";
 
-const used = useConsoles({ agent: workerAgent, flags: operatorFlags() }, /40[01]|net::ERR_FAILED/);
+const used = useConsoles({ agent: workerAgent, flags: operatorFlags(), isKept: true }, /40[01]|net::ERR_FAILED/);
 
 const rowOf = (id: string): Locator => used.opened.page.getByRole("row").filter({ hasText: id });
 
 describe("the list of tasks", () => {
   it("shows new tasks and changes without a reload, and keeps them back while it is paused", async () => {
+    await used.renew();
     const { page, server, go } = used.opened;
     await go("operate/tasks");
     await page.getByText("No tasks", { exact: true }).waitFor();
@@ -159,6 +160,7 @@ describe("changes from the list", () => {
 
 describe("an operator with the role read", () => {
   it("sees tasks, and is told why it cannot change them", async () => {
+    await used.renew();
     const { page, server, go } = used.opened;
     const id = await send(server.url, "wait");
     await logInAs(page, "read");
@@ -185,6 +187,7 @@ describe.each([
   { width: 1440, colorScheme: "light" },
 ] as const)("the list at $width pixels, $colorScheme", ({ width, colorScheme }) => {
   it("has no findings of axe, and no sideways scroll", async () => {
+    await used.renew();
     const { page, server, go } = used.opened;
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme });

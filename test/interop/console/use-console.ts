@@ -32,6 +32,8 @@ export function useConsole(options: OpenOptions): UsedConsole {
 export interface UsedConsoles extends UsedConsole {
   /** Closes the console after this test: the next one opens another. */
   spend(): void;
+  /** Opens another console for this test alone, unless no other test has used it. */
+  renew(): Promise<void>;
 }
 
 interface ConsolesOptions extends OpenOptions {
@@ -47,12 +49,14 @@ interface ConsolesOptions extends OpenOptions {
 export function useConsoles({ isKept = false, ...options }: ConsolesOptions, caused: RegExp): UsedConsoles {
   const used = useBrowser();
   let isSpent = false;
+  let isNew = false;
   const close = async (): Promise<void> => {
     await used.opened?.close();
     delete used.opened;
   };
   beforeEach(async () => {
     isSpent = !isKept;
+    isNew = used.opened === undefined;
     used.opened ??= await openConsole(used.browser, options);
   });
   afterEach(async ({ task }) => {
@@ -68,7 +72,13 @@ export function useConsoles({ isKept = false, ...options }: ConsolesOptions, cau
   const spend = (): void => {
     isSpent = true;
   };
-  return Object.assign(used as UsedConsole, { spend });
+  const renew = async (): Promise<void> => {
+    spend();
+    if (isNew) return;
+    await close();
+    used.opened = await openConsole(used.browser, options);
+  };
+  return Object.assign(used as UsedConsole, { spend, renew });
 }
 
 function useBrowser(): { browser: Browser; opened?: OpenedConsole } {
