@@ -6,7 +6,7 @@ import { headLine, turnLine } from "../../src/examine/recording/format.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { closeWindows, launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
-import { lookOf, withOneFont } from "./console/looks.js";
+import { becomesStill, lookOf, withOneFont } from "./console/looks.js";
 import { faultsOf, linkOf } from "./console/open.js";
 import { fillReceiver } from "./console/receiver.js";
 
@@ -146,10 +146,10 @@ describe("the console", () => {
         await act?.(page);
         await page.waitForSelector(shows);
         await page.waitForSelector("[role=status][aria-label=Loading]", { state: "detached" });
-      }
+        await page.waitForTimeout(500);
+      } else await becomesStill(page);
       // Another try loads the page again.
       isShown = false;
-      await page.waitForTimeout(500);
       expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "scrolls sideways").toBe(true);
       expect(await axeFindings(page)).toEqual([]);
       expect(await lookOf(page, `${name}-${viewport.width}-${colorScheme}`)).toBeUndefined();

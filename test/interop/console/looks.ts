@@ -38,6 +38,28 @@ export async function withOneFont(context: BrowserContext): Promise<void> {
   }`);
 }
 
+/** Resolves when nothing has changed or moved for 200 ms, or after 500 ms, as a page may change all the time. */
+const still = `new Promise((resolve) => {
+  const begin = performance.now();
+  let changed = begin;
+  const observer = new MutationObserver(() => (changed = performance.now()));
+  observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  const moves = ({ playState, effect }) => playState === "running" && effect.getComputedTiming().endTime !== Infinity;
+  const look = () => {
+    const now = performance.now();
+    if (document.getAnimations().some(moves)) changed = now;
+    if (now - changed < 200 && now - begin < 500) return setTimeout(look, 20);
+    observer.disconnect();
+    resolve();
+  };
+  look();
+})`;
+
+/** Waits until a page that is complete has taken another size or another scheme of colours. */
+export async function becomesStill(page: Page): Promise<void> {
+  await page.evaluate(still);
+}
+
 /** Replaces what differs from run to run: ids, times, ports, durations and sizes. Keeps what `unsettle` needs. */
 const settle = `{
   const settled = [];
