@@ -4,7 +4,7 @@ import { follow, send, stream } from "../../src/client/follow/send.js";
 import type { Update } from "../../src/task/answer.js";
 import { textOf } from "../../src/task/plain.js";
 import { root } from "../e2e/support/build.js";
-import { Home } from "../e2e/support/server-process.js";
+import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
 import { scaled } from "../support/soak.js";
 import { clientBindings, coreOver } from "./cores.js";
@@ -34,6 +34,22 @@ describe("a stream whose server is killed and started anew", () => {
   const home = new Home();
   home.agent = `${root}/test/fixtures/agents/counting.mjs`;
 
+  let running: ServerProcess | undefined;
+
+  /** The server that an earlier test has left, or the first one. */
+  const started = async (): Promise<ServerProcess> => {
+    running ??= await home.start();
+    return running;
+  };
+
+  /** Kills the server, and starts one in its place. */
+  const restarted = async (): Promise<ServerProcess> => {
+    const killed = running;
+    running = undefined;
+    await killed?.kill();
+    return started();
+  };
+
   afterAll(() => home.leave());
 
   it.each(["same", "other"])(
@@ -42,12 +58,11 @@ describe("a stream whose server is killed and started anew", () => {
     async (what) => {
       const words = Array.from({ length: WORDS }, (_, index) => index + 1);
       const told = (letter: string): string => `# Cats${words.map((word) => ` ${letter}${word}`).join("")}`;
-      let server = await home.start();
+      let server = await started();
       const proxy = await CuttingProxy.open(Number(new URL(server.url).port));
       const core = coreOver("JSONRPC", proxy.url);
       const again = async (): Promise<void> => {
-        await server.kill();
-        server = await home.start();
+        server = await restarted();
         proxy.targetPort = Number(new URL(server.url).port);
       };
       let restart: Promise<void> | undefined;
@@ -65,7 +80,6 @@ describe("a stream whose server is killed and started anew", () => {
       } finally {
         await restart;
         await Promise.all([core.close(), proxy.close()]);
-        await server.kill();
       }
     },
   );
@@ -80,14 +94,13 @@ describe("a stream whose server is killed and started anew", () => {
     { timeout: 180_000 },
     async (binding, _, begin) => {
       const isGrpc = binding === "GRPC";
-      let server = await home.start();
+      let server = await started();
       const portOf = (): number => (isGrpc ? server.grpcPort : Number(new URL(server.url).port));
       const proxy = await CuttingProxy.open(portOf());
       const core = coreOver(binding, isGrpc ? `127.0.0.1:${proxy.port}` : proxy.url);
       let restart = Promise.resolve();
       const again = async (): Promise<void> => {
-        await server.kill();
-        server = await home.start();
+        server = await restarted();
         proxy.targetPort = portOf();
       };
       let [text, kills, last] = ["", 0, 0];
@@ -114,7 +127,6 @@ describe("a stream whose server is killed and started anew", () => {
       } finally {
         await restart;
         await Promise.all([core.close(), proxy.close()]);
-        await server.kill();
       }
     },
   );
