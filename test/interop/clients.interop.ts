@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { grpcurlProgram } from "./support/grpcurl.js";
+import { mavenEnvironment } from "./support/java.js";
 import { apt, cache, hasApt, persistently, run, succeed } from "./support/tool.js";
 
 const folder = join(root, "examples", "clients");
@@ -93,7 +94,8 @@ function commandsOf(name: string): string[] {
 
 /** Runs a command of the page on the server of this test. */
 function perform(command: string): Promise<string> {
-  const env = { ...process.env, PATH: path, GOBIN: join(cache, "go-bin"), PIP_DISABLE_PIP_VERSION_CHECK: "1" };
+  const own = { PATH: path, GOBIN: join(cache, "go-bin"), PIP_DISABLE_PIP_VERSION_CHECK: "1" };
+  const env = { ...process.env, ...mavenEnvironment, ...own };
   const typed = command
     .replace("localhost:50051", `127.0.0.1:${server.grpcPort}`)
     .replace("http://localhost:8080", server.url);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { grpcurlProgram } from "./support/grpcurl.js";
+import { mavenEnvironment } from "./support/java.js";
 import { apt, cache, hasApt, persistently, run, succeed } from "./support/tool.js";
 
 /** The page that says how, of which every file and every command is tried. */
@@ -50,7 +51,8 @@ function writeFiles(folder: string): void {
 
 /** Runs a command as the page has it, on the server of this test. */
 function perform(command: string, cwd: string, path: readonly string[]): Promise<string> {
-  const env = { ...process.env, PATH: [...path, process.env.PATH].join(delimiter), GOBIN: goBin };
+  const own = { PATH: [...path, process.env.PATH].join(delimiter), GOBIN: goBin };
+  const env = { ...process.env, ...mavenEnvironment, ...own };
   return succeed("bash", ["-c", command.replace("localhost:50051", `127.0.0.1:${server.grpcPort}`)], { cwd, env });
 }
 

@@ -18,6 +18,9 @@ export interface JavaProject {
  */
 export const jvmFlags: readonly string[] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
 
+/** The environment of Maven, which runs what it builds in its own JVM at times. */
+export const mavenEnvironment: Readonly<Record<string, string>> = { MAVEN_OPTS: ["-Xmx512m", ...jvmFlags].join(" ") };
+
 const classes = ["compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath"];
 
 /** The folder in which a project of Maven is built, with Java and Maven installed where that is possible. */
@@ -31,8 +34,7 @@ export function javaProject({ name, from, goals = classes }: JavaProject): Promi
         await apt("default-jdk-headless");
       }
       cpSync(from, into, { recursive: true });
-      const env = { ...process.env, MAVEN_OPTS: ["-Xmx512m", ...jvmFlags].join(" ") };
-      await succeed("mvn", ["-q", "-B", ...goals], { cwd: into, env });
+      await succeed("mvn", ["-q", "-B", ...goals], { cwd: into, env: { ...process.env, ...mavenEnvironment } });
     },
   });
 }
