@@ -1,6 +1,10 @@
 import { generateKeyPairSync } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { pathToFileURL } from "node:url";
 import { artifact, completed, inputRequired } from "../../src/agent/event.js";
+import { oauth2Scheme } from "../../src/auth/oauth2.js";
+import { consoleFolder } from "../../src/console/folder.js";
 import { slowReader } from "../../src/http/response.js";
 import { createServer } from "../../src/server/create-server.js";
 import { outgoingWait } from "../../src/service/outgoing-budget.js";
@@ -16,8 +20,19 @@ Object.assign(outgoingWait, { timeoutMs: outgoingWaitMs });
 const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const key = privateKey.export({ type: "pkcs8", format: "pem" }) as string;
 
+/** A web app in place of the built one, with a file of its size. */
+const app = pathToFileURL(`${file}-console/`);
+mkdirSync(new URL("assets/", app), { recursive: true });
+writeFileSync(new URL("index.html", app), `<base href="/"><p>${"x".repeat(4_000)}</p>`);
+writeFileSync(new URL("assets/app.js", app), "x".repeat(500_000));
+consoleFolder.url = () => app;
+
+const flows = { clientCredentials: { tokenUrl: "https://issuer.example/token", scopes: {} } };
+const oauth = oauth2Scheme({ issuer: "https://issuer.example", audience: "big", flows });
+
 const server = await createServer({
   agent: {
+    security: { schemes: { oauth }, require: [{}, "oauth"] },
     card: { name: "Big", description: "Makes large tasks.", version: "1.0.0" },
     // `flood <count> <bytes>` is over then, `pause <count> <bytes>` waits for its client.
     async *execute({ text }) {
@@ -33,6 +48,7 @@ const server = await createServer({
   grpcPort: 0,
   cardSigning: { keys: [{ key, kid: "card" }] },
   admin: { listen: "127.0.0.1:0", tokens: operators },
+  console: true,
   limits: JSON.parse(limits),
 });
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
+import { Figures } from "../support/figures.js";
 import { scaled } from "../support/soak.js";
 import { begun, END_HEADERS, fields, frame, greedy, HEADERS, preface, request } from "./frames.js";
 import { bytesOf, envelope } from "./requests.js";
@@ -83,32 +84,24 @@ describe("peers that stall at every stage, on every binding", () => {
       Array.from({ length: each }, () => stall(ports[port], said)),
     );
     const until = performance.now() + siegeMs;
-    const waits: number[] = [];
-    let most = 0;
+    const figures = await Figures.begin(() => resident(server.pid));
     while (performance.now() < until) {
-      const from = performance.now();
-      const answer = await send("echo hello");
-      expect(answer.status).toBe(200);
-      await answer.arrayBuffer();
-      waits.push(performance.now() - from);
-      most = Math.max(most, residentMb(server.pid));
+      await figures.during(1, async () => {
+        const answer = await send("echo hello");
+        expect(answer.status).toBe(200);
+        await answer.arrayBuffer();
+      });
       await sleep(100);
     }
-    const sorted = waits.toSorted((a, b) => a - b);
-    const at = (part: number): string => (sorted[Math.floor((sorted.length - 1) * part)] ?? 0).toFixed(1);
     // Whoever does not read hears of the end only when it writes.
     for (const peer of peers) peer.say();
     await sleep(200);
     for (const peer of peers) peer.say();
     await sleep(200);
     const cut = peers.filter((peer) => peer.isOver()).length;
-    // The figures of the suite; nothing is judged by a clock.
-    process.stdout.write(
-      `${peers.length} peers, ${cut} cut off in ${siegeMs} ms; ${waits.length} calls: p50 ${at(0.5)}, p99 ${at(0.99)}, ` +
-        `longest ${at(1)} ms; at most ${most.toFixed(0)} MB\n`,
-    );
+    figures.print(`${peers.length} peers, ${cut} cut off in ${siegeMs} ms`);
     for (const peer of peers) peer.leave();
-    expect(most).toBeLessThan(1_024);
+    expect(figures.most).toBeLessThan(1_024);
     expect(server.log).not.toMatch(/"level":50/);
     expect(await server.stop()).toEqual({ code: 0, signal: null });
   });
@@ -137,8 +130,8 @@ function stall(port: number, said: Buffer): { isOver(): boolean; say(): void; le
   };
 }
 
-/** What a process has in memory, in MB. */
-function residentMb(pid: number): number {
+/** Bytes that a process has in memory. */
+function resident(pid: number): number {
   const line = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-  return Number(line?.[1] ?? 0) / 1_024;
+  return Number(line?.[1] ?? 0) * 1_024;
 }
