@@ -8,7 +8,7 @@ import { servers as foreign, type Started } from "./support/servers.js";
 
 /* A process of ours that is killed while an agent that is served with another library works for it, and is started again. */
 
-const patience = { timeout: 30_000, interval: 20 };
+const patience = { timeout: 30_000, interval: 100 };
 
 /** What the other agent writes, slowly. */
 const PIECES = 40;
