@@ -4,6 +4,8 @@ import type { Agent, Turn } from "../../src/agent/agent.js";
 import { type AgentEvent, artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
 import { unstored } from "../../src/engine/run/task-output.js";
 import { setConstants } from "../support/constants.js";
+import { scaled } from "../support/soak.js";
+import { isSlow } from "./stores.js";
 import { Bench, gate, settle, story } from "./support.js";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -239,7 +241,7 @@ describe("turn.emit()", () => {
         });
         expect(seen).toEqual([...expected, "COMPLETED"]);
       }),
-      { numRuns: 50 },
+      { numRuns: isSlow ? scaled(15, 50) : 50 },
     );
   });
 });

@@ -57,7 +57,8 @@ async function saidTo(bench: Bench, taskId: string): Promise<unknown[]> {
 describe("a message that one process accepts for a task of the other", () => {
   it("has its turn, though the agent returns in that moment", async () => {
     const stores = openShared();
-    for (let round = 0; round < 5; round++) {
+    const rounds = isSlow ? scaled(2, 5) : 5;
+    for (let round = 0; round < rounds; round++) {
       const [go, at] = [gate(), gate()];
       const seen: string[] = [];
       const agent: Omit<Agent, "card"> = {
