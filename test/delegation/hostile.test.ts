@@ -7,6 +7,7 @@ import { type A2AClient, connect } from "../../src/client/index.js";
 import { CONNECT_BINDING } from "../../src/wire/card-names.js";
 import { cardJson, serveCards } from "../client/card-server.js";
 import { bindings, type Harm, hostile, TEXT } from "../client/hostile/server.js";
+import { Figures, resident } from "../support/figures.js";
 import { bundle } from "../support/writer-thread.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -52,8 +53,12 @@ describe("a delegating server with little memory outlives a sub-agent", () => {
       response.setHeader("content-type", "application/json").end(JSON.stringify(card));
     });
     try {
-      expect(await sent(url)).toMatch(expected);
-      expect(await sent("hello")).toBe("COMPLETED hello");
+      const figures = await Figures.begin(() => resident(child.pid ?? 0));
+      const attacked = sent(url);
+      await figures.during(5, async () => expect(await sent("hello")).toBe("COMPLETED hello"));
+      expect(await attacked).toMatch(expected);
+      await figures.during(1, async () => expect(await sent("hello")).toBe("COMPLETED hello"));
+      figures.print(`a sub-agent over ${binding} that answers with ${harm}`);
       expect(child.exitCode).toBeNull();
     } finally {
       server.close();

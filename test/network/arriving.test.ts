@@ -7,10 +7,11 @@ import { createA2A } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 import { setConstants } from "../support/constants.js";
+import { Figures } from "../support/figures.js";
 import { held } from "../support/held.js";
 import { connect as connectJudge, grpc, grpcWeb, type Judge, jsonRpc, rest } from "./answers.js";
 import { begun, DATA, END_HEADERS, END_STREAM, fields, frame, HEADERS, WINDOW_UPDATE } from "./frames.js";
-import { connect, http1, http2Client, type RawRequest, type Send } from "./raw-http.js";
+import { callBeside, connect, http1, http2Client, type RawRequest, type Send } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf, type Served, serve, until } from "./serve.js";
 
@@ -143,6 +144,8 @@ interface Upload {
   readonly send: (bytes: number) => Promise<unknown>;
   /** Returns the beginning of the answer. */
   readonly end: () => Promise<string>;
+  /** Makes calls of a well-behaved caller. */
+  readonly beside: (figures: Figures) => Promise<void>;
 }
 
 async function chunksOverHttp1(): Promise<Upload> {
@@ -158,6 +161,7 @@ async function chunksOverHttp1(): Promise<Upload> {
       socket.write("2\r\n{}\r\n0\r\n\r\n");
       return answer;
     },
+    beside: (figures) => callBeside(figures, port),
   };
 }
 
@@ -212,7 +216,7 @@ const framesOn = (port: "port" | "grpcPort") => async (): Promise<Upload> => {
     await until(() => said !== "");
     return said;
   };
-  return { send, end };
+  return { send, end, beside: (figures) => callBeside(figures, served.port) };
 };
 
 async function chunksOfFetch(): Promise<Upload> {
@@ -238,6 +242,7 @@ async function chunksOfFetch(): Promise<Upload> {
       pieces?.close();
       return answer;
     },
+    beside: (figures) => figures.during(5, async () => (await a2a.fetch(new Request("http://localhost/tasks"))).text()),
   };
 }
 
@@ -305,13 +310,13 @@ describe("bytes that are still arriving", () => {
     ["frames of HTTP/2, on the port of gRPC", FRAMES, framesOn("grpcPort")],
     ["chunks that fetch takes", PIECES, chunksOfFetch],
   ])("cost at most eight times their size in pieces of one byte: %s", async (name, pieces, open) => {
-    const { send, end } = await open();
-    const before = held();
+    const { send, end, beside } = await open();
+    const figures = await Figures.begin(held);
     for (let i = 0; i < 16; i++) await send(pieces / 16);
     await new Promise((resolve) => setTimeout(resolve, 300));
-    const cost = held() - before;
-    process.stdout.write(`${name}: ${(cost / pieces).toFixed(1)} bytes more for each byte\n`);
-    expect(cost).toBeLessThan(8 * pieces);
+    await beside(figures);
+    figures.print(`${pieces} bytes in ${name}`);
+    expect(figures.grown).toBeLessThan((8 * pieces) / 2 ** 20);
     expect(await end()).toMatch(/-32600|answered/);
   });
 

@@ -13,9 +13,6 @@ export const MIB: number = 1024 * 1024;
 export interface Memory {
   /** Bytes in the heap of JavaScript and outside of it, after a collection. */
   readonly held: number;
-  readonly rss: number;
-  /** The longest stop of the event loop since it was asked for last, in milliseconds. */
-  readonly longestMs: number;
 }
 
 /** A server in a process of its own, with a heap of so many MiB. */

@@ -4,6 +4,8 @@ import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { keepAlive } from "../../src/http/node/http2-sessions.js";
 import { setConstantsOfFile } from "../support/constants.js";
 import { cover, describeFirst } from "../support/cover.js";
+import { Figures } from "../support/figures.js";
+import { held } from "../support/held.js";
 import {
   begun,
   CONTINUATION,
@@ -17,7 +19,7 @@ import {
   request,
   SETTINGS,
 } from "./frames.js";
-import { http1, http2Client } from "./raw-http.js";
+import { callBeside, http1, http2Client } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf, type Served, serve } from "./serve.js";
 
@@ -85,7 +87,11 @@ describe("a flood", () => {
     "of $name ends with its connection on the $port and hurts nobody else [SRV-SEC-04]",
     async (flood) => {
       const served = await serve({ limits: { requestTimeoutMs: 500, sendTimeoutMs: 500 } });
-      await drowned(served[flood.port], flood.piece);
+      const figures = await Figures.begin(held);
+      const over = drowned(served[flood.port], flood.piece);
+      await callBeside(figures, served.port);
+      await over;
+      figures.print(`${flood.name} on the ${flood.port}`);
       await healthy(served);
     },
   );

@@ -1,6 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { pathToFileURL } from "node:url";
 import { artifact, completed, inputRequired } from "../../src/agent/event.js";
 import { oauth2Scheme } from "../../src/auth/oauth2.js";
@@ -52,14 +51,10 @@ const server = await createServer({
   limits: JSON.parse(limits),
 });
 
-const delay = monitorEventLoopDelay({ resolution: 5 });
-delay.enable();
-
 process.on("message", () => {
   globalThis.gc?.();
-  const { heapUsed, external, rss } = process.memoryUsage();
-  process.send?.({ held: heapUsed + external, rss, longestMs: Math.round(delay.max / 1e6) });
-  delay.reset();
+  const { heapUsed, external } = process.memoryUsage();
+  process.send?.({ held: heapUsed + external });
 });
 process.on("disconnect", () => process.exit());
 const adminPort = Number(new URL(server.adminUrl ?? "").port);

@@ -10,8 +10,9 @@ import {
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { cover } from "../support/cover.js";
 import { pairs } from "../support/covering.js";
+import { Figures } from "../support/figures.js";
 import { type Child, MIB, settled, start, task } from "./child.js";
-import { connect, http1 } from "./raw-http.js";
+import { callBeside, connect, http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, until } from "./serve.js";
 
@@ -137,14 +138,15 @@ describe("readers of a large task who never read", () => {
   });
   afterAll(() => child.end());
 
-  it.each(asked)("cost the task once, over %s", async (_name, ask) => {
-    const before = await child.memory();
+  it.each(asked)("cost the task once, over %s", async (name, ask) => {
+    const figures = await Figures.begin(async () => (await child.memory()).held);
     for (let i = 0; i < 12; i++) ask(child, id);
     await new Promise((resolve) => setTimeout(resolve, 500));
-    const after = await settled(child);
+    await settled(child);
+    await callBeside(figures, child.port);
+    figures.print(`readers over ${name}`);
     // Unshared they are twelve times 24 MiB at least: here the task itself, its pieces that are kept, and change.
-
-    expect((after.held - before.held) / MIB).toBeLessThan(24 + 16 + 40);
+    expect(figures.grown).toBeLessThan(24 + 16 + 40);
     expect(child.ended()).toBe(false);
   });
 });

@@ -8,7 +8,7 @@ import { describeFirst, itFirst, some } from "../support/cover.js";
 import { Figures } from "../support/figures.js";
 import { type Child, MIB, settled, start, task } from "./child.js";
 import { begun, request as onStream } from "./frames.js";
-import { http1 } from "./raw-http.js";
+import { callBeside, http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, serve, until } from "./serve.js";
 
@@ -168,10 +168,7 @@ describe("pipelined requests whose answers nobody reads", () => {
       cleanup(() => socket.destroy());
       return socket;
     });
-    const call = http1(server.port);
-    await figures.during(20, async () => {
-      expect((await call({ method: "GET", path: "/tasks?pageSize=1" })).status).toBe(200);
-    });
+    await callBeside(figures, server.port, 20);
     figures.print(name);
     expect(figures.grown).toBeLessThan(64);
     expect(server.ended()).toBe(false);

@@ -2,6 +2,7 @@ import * as http from "node:http";
 import * as http2 from "node:http2";
 import * as net from "node:net";
 import type { Readable, Writable } from "node:stream";
+import type { Figures } from "../support/figures.js";
 import { cleanup } from "./serve.js";
 
 /** A request as it goes over the wire. */
@@ -71,6 +72,23 @@ export function http2Client(port: number): Send {
     const bytes = await bytesOf(stream);
     return { status: answer[":status"] ?? 0, headers: { ...textsOf(answer), ...textsOf(trailers) }, body: bytes };
   };
+}
+
+/**
+ * Makes calls of a well-behaved caller to a server under attack, each on a connection of its own. It repeats a call whose
+ * connection is lost: a server with short time limits takes the caller for a silent one if this process is busy.
+ */
+export function callBeside(figures: Figures, port: number, calls = 5): Promise<void> {
+  const call = async (): Promise<void> => {
+    try {
+      const { status } = await http1(port)({ method: "GET", path: "/tasks?pageSize=1" });
+      if (status !== 200) throw new Error(`a well-behaved caller got ${status}`);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ECONNRESET") throw error;
+      await call();
+    }
+  };
+  return figures.during(calls, call);
 }
 
 /** How long the second piece is in coming, in milliseconds. */

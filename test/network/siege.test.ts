@@ -1,10 +1,9 @@
-import { readFileSync } from "node:fs";
 import * as net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
-import { Figures } from "../support/figures.js";
+import { Figures, resident } from "../support/figures.js";
 import { scaled } from "../support/soak.js";
 import { begun, END_HEADERS, fields, frame, greedy, HEADERS, preface, request } from "./frames.js";
 import { bytesOf, envelope } from "./requests.js";
@@ -128,10 +127,4 @@ function stall(port: number, said: Buffer): { isOver(): boolean; say(): void; le
     say: () => void socket.write("\r\n"),
     leave: () => void socket.destroy(),
   };
-}
-
-/** Bytes that a process has in memory. */
-function resident(pid: number): number {
-  const line = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-  return Number(line?.[1] ?? 0) * 1_024;
 }

@@ -11,8 +11,10 @@ import { keepAlive } from "../../src/http/node/http2-sessions.js";
 import { testTls } from "../server/tls.js";
 import { setConstantsOfFile } from "../support/constants.js";
 import { cover } from "../support/cover.js";
+import { Figures } from "../support/figures.js";
+import { held } from "../support/held.js";
 import { frame, greedy, PRIORITY, request } from "./frames.js";
-import { http1, http2Client } from "./raw-http.js";
+import { callBeside, http1, http2Client } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf, type Served, serve } from "./serve.js";
 
@@ -82,12 +84,16 @@ const askedOverTls = cover(
 );
 
 describe("a client that asks for a long stream, never reads and answers no ping", () => {
-  it.each(asked)("is cut off over %s, and hurts nobody else", async (_name, port, said) => {
+  it.each(asked)("is cut off over %s, and hurts nobody else", async (name, port, said) => {
     const limits = { requestTimeoutMs: 300, sendTimeoutMs: 500 };
     const served = await serve({ limits });
     // A client that does not read hears of its end when it writes; this means nothing, and is allowed at any time.
     const nothing = said.includes("HTTP/2") ? frame(PRIORITY, 0, 1, Buffer.from([0, 0, 0, 3, 1])) : Buffer.from("\r\n");
-    await cutOff(net.connect(served[port], "127.0.0.1").pause(), said, nothing);
+    const figures = await Figures.begin(held);
+    const over = cutOff(net.connect(served[port], "127.0.0.1").pause(), said, nothing);
+    await callBeside(figures, served.port);
+    await over;
+    figures.print(`a client that never reads ${name}`);
     await healthy(served);
   });
 

@@ -4,8 +4,10 @@ import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { keepAlive } from "../../src/http/node/http2-sessions.js";
 import { setConstantsOfFile } from "../support/constants.js";
+import { Figures } from "../support/figures.js";
+import { held } from "../support/held.js";
 import { grpc } from "./answers.js";
-import { connect, http1, http2Client } from "./raw-http.js";
+import { callBeside, connect, http1, http2Client } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf, type Served, serve } from "./serve.js";
 
@@ -74,13 +76,16 @@ describe("a client that falls silent", () => {
   it("is cut off, whatever it said before and on whichever port", async () => {
     // On its own port gRPC finds out by a ping, where nothing else would show.
     const served = await serve({ limits: { requestTimeoutMs } });
+    const figures = await Figures.begin(held);
     const open = new Set(silences);
     const all = silences.map(async (silence) => {
       const [, port, said] = silence;
       await closed(served[port], said);
       open.delete(silence);
     });
+    await callBeside(figures, served.port);
     await Promise.race([Promise.all(all), sleep(20_000)]);
+    figures.print(`${silences.length} silent clients`);
     expect([...open].map(([name, port]) => `${name} on the ${port}`)).toEqual([]);
     await healthy(served);
   });

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 const MIB = 2 ** 20;
 
 /** Figures of a process under attack: its memory, and the latency of a well-behaved caller. */
@@ -47,4 +49,10 @@ export class Figures {
         `${sorted.length} calls beside it: p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms\n`,
     );
   }
+}
+
+/** Bytes that another process has in memory. */
+export function resident(pid: number): number {
+  const line = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(line?.[1] ?? 0) * 1_024;
 }
