@@ -2,6 +2,8 @@ import * as http from "node:http";
 import * as net from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { bodyOf } from "../push-receiver/world.js";
+import { Figures } from "../support/figures.js";
+import { held } from "../support/held.js";
 import { ask, type ConsoleWorld, openConsole, sessionOf, tokenIn } from "./world.js";
 
 let world: ConsoleWorld;
@@ -77,10 +79,17 @@ describe("a receiver to which a hostile agent posts", () => {
     socket.on("data", (data) => {
       said += data;
     });
-    while (said === "" && !socket.destroyed) {
-      socket.write(piece);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    const send = async (): Promise<void> => {
+      while (said === "" && !socket.destroyed) {
+        socket.write(piece);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    const figures = await Figures.begin(held);
+    const sent = send();
+    await figures.during(5, async () => expect((await ask(`${world.base}/api/session`)).status).toBe(200));
+    await sent;
+    figures.print("a notification that never ends");
     expect(said).toMatch(/^HTTP\/1\.1 413 /);
     socket.destroy();
     expect((await read()).notifications).toMatchObject([{ status: 413, size: 0 }]);
