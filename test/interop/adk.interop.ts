@@ -3,7 +3,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { Home } from "../e2e/support/server-process.js";
-import { pythonWith } from "./support/python.js";
+import { pythonEnvironment, pythonWith } from "./support/python.js";
 import { succeed } from "./support/tool.js";
 
 const here = join(root, "test", "interop", "adk");
@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 /** What its remote agent saw of a server, by the name of the step. */
 async function seenAt(url: string): Promise<Readonly<Record<string, JsonValue>>> {
-  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1" };
+  const env = { ...process.env, ...pythonEnvironment };
   return JSON.parse(await succeed(python, [join(here, "client.py"), url], { env }));
 }
 

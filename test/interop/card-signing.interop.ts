@@ -8,7 +8,7 @@ import { type CardVerification, verifyCard } from "../../src/card/index.js";
 import { keyPair } from "../card/signing/keys.js";
 import { root } from "../e2e/support/build.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
-import { pythonWith } from "./support/python.js";
+import { pythonEnvironment, pythonWith } from "./support/python.js";
 import { cache, persistently, succeed } from "./support/tool.js";
 
 /*
@@ -120,7 +120,7 @@ describe("the Python library", () => {
   let seen: Seen;
   beforeAll(async () => {
     const python = await pythonWith("python-a2a-sdk-1.3.0-signing", join(here, "python", "requirements.txt"));
-    const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1" };
+    const env = { ...process.env, ...pythonEnvironment };
     seen = JSON.parse(await succeed(python, [join(here, "python", "client.py"), server.url, theirFile], { env }));
   });
 

@@ -7,7 +7,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { Receiver } from "../push/receiver.js";
-import { pythonWith } from "./support/python.js";
+import { pythonEnvironment, pythonWith } from "./support/python.js";
 import { KEY, type Started, servers } from "./support/servers.js";
 import { cache, persistently, succeed } from "./support/tool.js";
 
@@ -83,7 +83,7 @@ describe.each(bindings)("the Python library with a key over %s", (binding) => {
   it("is let in and gets the card for those who show it, and without it is not let in", async () => {
     const here = join(root, "test", "interop", "python-sdk");
     const python = await pythonWith("python-a2a-sdk-1.3.0", join(here, "requirements.txt"));
-    const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1" };
+    const env = { ...process.env, ...pythonEnvironment };
     const seen = JSON.parse(await succeed(python, [join(here, "known.py"), server.url, binding, KEY], { env }));
     expect(seen.stranger).toHaveProperty("error");
     expect(kindsOf(seen.stream)).toEqual(streamed);

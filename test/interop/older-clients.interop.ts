@@ -5,7 +5,7 @@ import { root } from "../e2e/support/build.js";
 import { execute } from "../version/cases/agent.js";
 import { caseCard, openWorld } from "../version/cases/world.js";
 import { javaClass, javaProject } from "./support/java.js";
-import { pythonWith } from "./support/python.js";
+import { pythonEnvironment, pythonWith } from "./support/python.js";
 import { installed, succeed } from "./support/tool.js";
 
 /** Published clients that speak a version before 1.0 alone, with a server of every version. They are told a URL and nothing more. */
@@ -25,6 +25,9 @@ function javaScript(): Promise<string> {
 
 const python = (version: string): Promise<string> =>
   pythonWith(`python-a2a-sdk-${version}-client`, join(here, `requirements-${version}.txt`));
+
+const runPython = (interpreter: string, args: readonly string[]): Promise<string> =>
+  succeed(interpreter, args, { env: { ...process.env, ...pythonEnvironment } });
 
 type Run = (url: string, transport: string, hook: string) => Promise<string>;
 
@@ -52,7 +55,7 @@ const clients: Readonly<Record<string, Foreign>> = {
     transports: { JSONRPC: "JsonRpcTransport", "HTTP+JSON": "RestTransport", GRPC: "GrpcTransport" },
     run: async () => {
       const interpreter = await python("0.3.26");
-      return (...args) => succeed(interpreter, ["-B", join(here, "client_03.py"), ...args]);
+      return (...args) => runPython(interpreter, [join(here, "client_03.py"), ...args]);
     },
   },
   "a2a-java-sdk 0.3.3.Final": {
@@ -73,7 +76,7 @@ const clients: Readonly<Record<string, Foreign>> = {
     isBare: true,
     run: async () => {
       const interpreter = await python("0.2.16");
-      return (...args) => succeed(interpreter, ["-B", join(here, "client_02.py"), ...args]);
+      return (...args) => runPython(interpreter, [join(here, "client_02.py"), ...args]);
     },
   },
   "a2a-sdk 0.2 (Python), its gRPC": {
@@ -82,7 +85,7 @@ const clients: Readonly<Record<string, Foreign>> = {
     hasNoPush: true,
     run: async () => {
       const interpreter = await python("0.2.16");
-      return (...args) => succeed(interpreter, ["-B", join(here, "client_02_grpc.py"), ...args]);
+      return (...args) => runPython(interpreter, [join(here, "client_02_grpc.py"), ...args]);
     },
   },
 };

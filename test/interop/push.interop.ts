@@ -15,7 +15,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { type Hit, Receiver } from "../push/receiver.js";
-import { pythonWith } from "./support/python.js";
+import { pythonEnvironment, pythonWith } from "./support/python.js";
 import { succeed } from "./support/tool.js";
 
 /*
@@ -142,7 +142,7 @@ describe.each(bindings)("the JavaScript library over %s", (binding) => {
 
 describe.each(bindings)("the Python library over %s", (binding) => {
   it("makes, reads, lists and deletes configurations, and reads notifications", async () => {
-    const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1" };
+    const env = { ...process.env, ...pythonEnvironment };
     const path = `/py/${encodeURIComponent(binding)}`;
     const url = receiver.url(path);
     const run = (...args: string[]): Promise<string> => succeed(python, [join(here, "push.py"), ...args], { env });

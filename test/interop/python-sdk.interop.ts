@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
-import { pythonWith } from "./support/python.js";
+import { pythonEnvironment, pythonWith } from "./support/python.js";
 import { succeed } from "./support/tool.js";
 
 /*
@@ -34,7 +34,7 @@ describe.each(Object.entries(transports))("the Python library's client over %s",
   let seen: Readonly<Record<string, JsonValue>>;
 
   beforeAll(async () => {
-    const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1" };
+    const env = { ...process.env, ...pythonEnvironment };
     seen = JSON.parse(await succeed(python, [join(here, "client.py"), server.url, binding], { env }));
   });
 

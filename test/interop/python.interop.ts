@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { Home } from "../e2e/support/server-process.js";
-import { pythonWith } from "./support/python.js";
+import { pythonEnvironment, pythonWith } from "./support/python.js";
 import { cache, succeed } from "./support/tool.js";
 
 const here = join(root, "test", "interop", "python");
@@ -17,7 +17,7 @@ beforeAll(async () => {
   const python = await pythonWith("python-grpcio-1.85.1", join(here, "requirements.txt"));
   const generated = await generate(python);
   const server = await home.start();
-  const environment = { ...process.env, PYTHONPATH: generated, PYTHONDONTWRITEBYTECODE: "1" };
+  const environment = { ...process.env, PYTHONPATH: generated, ...pythonEnvironment };
   const printed = await succeed(python, [join(here, "client.py"), `127.0.0.1:${server.grpcPort}`], {
     env: environment,
   });

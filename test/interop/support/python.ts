@@ -1,5 +1,15 @@
 import { join } from "node:path";
-import { apt, hasApt, installed, run, succeed } from "./tool.js";
+import { apt, cache, hasApt, installed, run, succeed } from "./tool.js";
+
+/**
+ * The environment in which Python keeps compiled modules for the next program, and not beside the sources, some of which are in
+ * the repository.
+ */
+export const pythonEnvironment: Readonly<Record<string, string>> = {
+  // Some machines forbid that for all programs.
+  PYTHONDONTWRITEBYTECODE: "",
+  PYTHONPYCACHEPREFIX: join(cache, "python-compiled"),
+};
 
 /** Installs what makes environments, which Debian's Python lacks. */
 async function installVenv(): Promise<void> {

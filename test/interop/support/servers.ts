@@ -5,7 +5,7 @@ import type { Binding } from "../../../src/client/index.js";
 import { root } from "../../e2e/support/build.js";
 import { Home } from "../../e2e/support/server-process.js";
 import { javaClass, javaProject } from "./java.js";
-import { pythonWith } from "./python.js";
+import { pythonEnvironment, pythonWith } from "./python.js";
 import { cache, persistently, succeed } from "./tool.js";
 
 /** Agents that do the same, each served with another library: the first word of a message says what. */
@@ -25,7 +25,8 @@ const READY_MS = 60_000;
 
 /** Starts a program that prints its URL when it is ready. */
 export async function started(command: string, args: readonly string[]): Promise<Started> {
-  const child: ChildProcess = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  const env = { ...process.env, ...pythonEnvironment };
+  const child: ChildProcess = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
   const kill = (): boolean => child.kill("SIGKILL");
   const late = setTimeout(kill, READY_MS);
   process.once("exit", kill);
