@@ -1,11 +1,12 @@
 /** A client that is measured, a process of its own: `caller <kind> <binding> <url of HTTP> <port of gRPC>`. */
 
 import { randomUUID } from "node:crypto";
-import { create } from "@bufbuild/protobuf";
+import { connect as connectHttp2 } from "node:http2";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { Agent, request } from "undici";
-import { A2AService, type Message, MessageSchema, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AService, type Message, MessageSchema, Role, SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Binding } from "../../src/client/discovery/interfaces.js";
 import { connect } from "../../src/client/index.js";
 import { REPLY_TEXT } from "../servers/answers.js";
@@ -67,6 +68,39 @@ function bareGrpc(): Say {
   };
 }
 
+/**
+ * The least that a call costs a client that uses node:http2: a message that was encoded once, and an answer that is counted
+ * and not decoded.
+ */
+function bareHttp2(): Say {
+  const session = connectHttp2(`http://127.0.0.1:${grpcPort}`);
+  const message = toBinary(
+    SendMessageRequestSchema,
+    create(SendMessageRequestSchema, { message: messageOf(QUESTION) }),
+  );
+  const framed = Buffer.alloc(5 + message.length);
+  framed.writeUInt32BE(message.length, 1);
+  framed.set(message, 5);
+  const headers = {
+    ":method": "POST",
+    ":path": "/lf.a2a.v1.A2AService/SendMessage",
+    "content-type": "application/grpc",
+    te: "trailers",
+    "a2a-version": "1.0",
+  };
+  return () =>
+    new Promise((resolve, reject) => {
+      const stream = session.request(headers, { endStream: false });
+      let bytes = 0;
+      stream.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+      });
+      stream.on("trailers", () => resolve(bytes > 5 ? REPLY_TEXT : ""));
+      stream.on("error", reject);
+      stream.end(framed);
+    });
+}
+
 /** What anybody writes with undici and JSON. */
 function bareJson(callers: number): Say {
   const dispatcher = new Agent({ connections: callers });
@@ -98,6 +132,7 @@ async function sdk(): Promise<Say> {
 async function sayOf(): Promise<Say> {
   if (kind === "parley") return parley();
   if (kind === "sdk") return sdk();
+  if (kind === "http2") return bareHttp2();
   return binding === "GRPC" ? bareGrpc() : bareJson(MOST_CALLERS);
 }
 

@@ -14,15 +14,22 @@ interface Wire {
   readonly bare: string;
   readonly bareGoal: GoalName;
   readonly peerGoal: GoalName;
+  /** Adds the least that any client on node:http2 costs. */
+  readonly isHttp2?: boolean;
 }
 
 const wires: readonly Wire[] = [
-  { binding: "GRPC", send: grpcSend, bare: "Connect", bareGoal: "clientGrpc", peerGoal: "clientGrpcPeer" },
+  {
+    binding: "GRPC",
+    send: grpcSend,
+    bare: "Connect",
+    bareGoal: "clientGrpc",
+    peerGoal: "clientGrpcPeer",
+    isHttp2: true,
+  },
   { binding: "JSONRPC", send: rpcSend, bare: "undici", bareGoal: "clientJsonRpc", peerGoal: "clientJsonRpcPeer" },
   { binding: "HTTP+JSON", send: restSend, bare: "undici", bareGoal: "clientRest", peerGoal: "clientRestPeer" },
 ];
-
-const KINDS = ["bare", "sdk", "parley"] as const;
 
 export const clients: Scenario = {
   name: "clients",
@@ -33,13 +40,17 @@ export const clients: Scenario = {
   },
 };
 
-async function rowsOf(bench: Bench, { binding, send, bare, bareGoal, peerGoal }: Wire): Promise<Row[]> {
+async function rowsOf(
+  bench: Bench,
+  { binding, send, bare, bareGoal, peerGoal, isHttp2 = false }: Wire,
+): Promise<Row[]> {
   const server = await bench.start("parley", "message");
   const callers = new Map<string, Caller>();
   const lanes: Lane[] = [];
   const nameOf = (kind: string): string =>
-    ({ bare: `bare ${bare}, ${binding}`, sdk: `@a2a-js/sdk, ${binding}`, parley: `Parley, ${binding}` })[kind] ?? kind;
-  for (const kind of KINDS) {
+    ({ bare: `bare ${bare}, ${binding}`, sdk: `@a2a-js/sdk, ${binding}`, parley: `Parley, ${binding}` })[kind] ??
+    `bare node:http2, ${binding}`;
+  for (const kind of ["bare", "sdk", "parley", ...(isHttp2 ? ["http2"] : [])]) {
     const { http, grpc } = server.at;
     const caller = await bench.caller(kind, binding, `http://127.0.0.1:${http}`, String(grpc));
     await caller.calls({ callers: CALLERS, ms: bench.options.quick ? 200 : 2_000 });
@@ -65,6 +76,7 @@ async function rowsOf(bench: Bench, { binding, send, bare, bareGoal, peerGoal }:
   return [
     rowOf("bare", "bare"),
     rowOf("sdk", "bare"),
+    ...(isHttp2 ? [rowOf("http2", "sdk")] : []),
     rowOf("parley", "bare", bareGoal),
     rowOf("parley", "sdk", peerGoal),
   ];
