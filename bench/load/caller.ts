@@ -68,10 +68,7 @@ function bareGrpc(): Say {
   };
 }
 
-/**
- * The least that a call costs a client that uses node:http2: a message that was encoded once, and an answer that is counted
- * and not decoded.
- */
+/** What anybody writes with node:http2, without a codec: it encodes its message once, and counts the bytes of answers. */
 function bareHttp2(): Say {
   const session = connectHttp2(`http://127.0.0.1:${grpcPort}`);
   const message = toBinary(

@@ -14,7 +14,7 @@ interface Wire {
   readonly bare: string;
   readonly bareGoal: GoalName;
   readonly peerGoal: GoalName;
-  /** Adds the least that any client on node:http2 costs. */
+  /** Adds a client that uses node:http2 alone. */
   readonly isHttp2?: boolean;
 }
 
