@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { Figures } from "../support/figures.js";
 import { isSoak, scaled } from "../support/soak.js";
 import { connect, grpc, type Judge, jsonRpc, rest } from "./answers.js";
 import { type Child, start } from "./child.js";
-import { http1, http2Client, type RawRequest, type Send } from "./raw-http.js";
+import { callBeside, http1, http2Client, type RawAnswer, type RawRequest, type Send } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
@@ -83,6 +84,21 @@ const heaps: readonly (readonly [number, readonly string[]])[] = [
   [256, isSoak ? Object.keys(wires) : ["HTTP+JSON"]],
 ];
 
+/** Sends a request so many times at once, and prints the figures of the process meanwhile. */
+async function atOnce(
+  child: Child,
+  count: number,
+  send: () => Promise<RawAnswer>,
+  attack: string,
+): Promise<RawAnswer[]> {
+  const figures = await Figures.begin(async () => (await child.memory()).held);
+  const all = Promise.all(Array.from({ length: count }, send));
+  await callBeside(figures, child.port);
+  const answers = await all;
+  figures.print(attack);
+  return answers;
+}
+
 describe.each(heaps)("large requests to a process with a heap of %i MB", (heapMib, names) => {
   let child: Child;
   beforeAll(async () => {
@@ -95,7 +111,7 @@ describe.each(heaps)("large requests to a process with a heap of %i MB", (heapMi
     const { send: of, request, judge, overload } = wires[wire] as Wire;
     const send = of(child);
     const large = request(messages[message] as object);
-    const answers = await Promise.all(Array.from({ length: REQUESTS }, async () => judge(await send(large))));
+    const answers = (await atOnce(child, REQUESTS, () => send(large), `${message}, ${wire}`)).map(judge);
     expect(answers).toContain(undefined);
     expect([undefined, overload]).toEqual(expect.arrayContaining([...new Set(answers)]));
     expect(judge(await send(request(messageOf({ text: "small" }))))).toBeUndefined();
@@ -105,7 +121,7 @@ describe.each(heaps)("large requests to a process with a heap of %i MB", (heapMi
     const { send: of, request, judge, tooLarge, overload } = wires[wire] as Wire;
     const send = of(child);
     const large = request(tooMany);
-    const answers = await Promise.all(Array.from({ length: 40 }, async () => judge(await send(large))));
+    const answers = (await atOnce(child, 40, () => send(large), `240,000 texts, ${wire}`)).map(judge);
     expect(answers).toContain(tooLarge);
     expect([tooLarge, overload]).toEqual(expect.arrayContaining([...new Set(answers)]));
     expect(judge(await send(request(messageOf({ text: "small" }))))).toBeUndefined();
