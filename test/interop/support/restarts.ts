@@ -87,12 +87,19 @@ interface Counted {
 export async function expectNothingLost(site: Site, drivers: readonly Driver[]): Promise<void> {
   const { tallies, others } = await restartUnderLoad(site, drivers);
   for (const [name, tally] of tallies) {
-    expect(tally, name).toMatchObject({ broken: [], refused: [] });
+    // Whole, as a report of an assertion shortens them.
+    const lost = [...tally.broken, ...tally.refused];
+    if (lost.length > 0) throw new Error(`${name}: ${lost.join("\n")}\n${saidOfCalls(site)}`);
     expect(tally.calls, name).toBeGreaterThan(RESTARTS);
     expect(tally.streams, name).toBeGreaterThan(0);
   }
   expect(tallies.reduce((sum, [, { resumed }]) => sum + resumed, 0)).toBeGreaterThan(0);
   expect(Math.min(...others)).toBeGreaterThan(0);
+}
+
+/** What the proxy said of calls that did reach a server. */
+function saidOfCalls({ said }: Site): string {
+  return said.replaceAll(/^.*Connection refused.*\n/gm, "").slice(-2_000);
 }
 
 /** Restarts the servers of a site in turn while every binding, Parley's client and curl call them. */
