@@ -107,6 +107,15 @@ describe("close() with a drain delay", () => {
     idle.destroy();
   });
 
+  it("does not wait for a client that only connects to the gRPC port", async () => {
+    const { grpcPort = 0, close } = await open({ grpcPort: 0 });
+    const silent = connect(grpcPort, "127.0.0.1").on("error", () => {});
+    await once(silent, "connect");
+    // An hour, which no test waits for.
+    await close({ graceMs: 3_600_000 });
+    silent.destroy();
+  });
+
   it("refuses calls at once without one", async () => {
     let go = (): void => {};
     const waiting = new Promise<void>((resolve) => {

@@ -35,7 +35,8 @@ export interface Http2Sessions {
 
 /** HTTP/2 on connections that are handed over one by one. */
 export function createHttp2Sessions(options: Http2Options): Http2Sessions {
-  const sessions = new Set<http2.ServerHttp2Session>();
+  /** The open sessions, and how to end each in order. */
+  const sessions = new Map<http2.ServerHttp2Session, () => void>();
   let isDraining = false;
   const server = http2.createServer({
     settings: { maxConcurrentStreams: connectionStreams.max },
@@ -48,14 +49,13 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     server.on("stream", (stream) => limitBody(stream, options.requestTimeoutMs));
   }
   const begin = (session: http2.ServerHttp2Session, socket: Socket): void => {
-    sessions.add(session);
     // A connection always emits "close"; a session that was destroyed may not.
     socket.once("close", () => sessions.delete(session));
     closeWhenGone(session, socket, options);
     const tables = new StreamTables(session);
     session.on("stream", () => tables.began());
     const open = watchStreams(session);
-    closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs });
+    sessions.set(session, closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs }));
     options.begun?.(session, socket);
     // The connection was accepted before the drain. A client drops its first request if a
     // GOAWAY comes before it. The delay lets the request arrive.
@@ -73,10 +73,10 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     },
     announceDrain: () => {
       isDraining = true;
-      for (const session of sessions) announce(session);
+      for (const session of sessions.keys()) announce(session);
     },
     drain: () => {
-      for (const session of sessions) session.close();
+      for (const end of sessions.values()) end();
     },
   };
 }
@@ -107,19 +107,30 @@ interface Idle {
   readonly idleTimeoutMs: number;
 }
 
-function closeWhenIdle(session: http2.ServerHttp2Session, socket: Socket, { open, idleTimeoutMs }: Idle): void {
+/** Ends a session that has had no stream for a time. @returns a function that ends it after its open streams */
+function closeWhenIdle(session: http2.ServerHttp2Session, socket: Socket, { open, idleTimeoutMs }: Idle): () => void {
+  let isEnding = false;
   let cutOff: NodeJS.Timeout | undefined;
-  const idle = setTimeout(() => {
-    if (open.size > 0 || cutOff !== undefined) return;
-    session.close();
-    // A stream whose headers never end is not reported to us, but Node waits for it.
+  // Node waits for clients that do not close their side, and for a stream whose headers never end. It does not report
+  // such a stream.
+  const cut = (): void => {
+    if (open.size > 0) return;
+    clearTimeout(cutOff);
     cutOff = setTimeout(() => open.size === 0 && destroySession(session, socket), CLOSE_MS);
-  }, idleTimeoutMs);
-  open.onNone = () => idle.refresh();
+  };
+  const end = (): void => {
+    if (isEnding) return;
+    isEnding = true;
+    session.close();
+    cut();
+  };
+  const idle = setTimeout(() => open.size === 0 && end(), idleTimeoutMs);
+  open.onNone = () => (isEnding ? cut() : idle.refresh());
   socket.once("close", () => {
     clearTimeout(idle);
     clearTimeout(cutOff);
   });
+  return end;
 }
 
 /** Ends the session of a client that does not answer pings. Its streams would stay open for a long time otherwise. */
