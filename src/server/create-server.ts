@@ -334,6 +334,12 @@ const ACCEPTING = 3 / 4;
  */
 const ARRIVED_MS = 100;
 
+/**
+ * Additional time for clients that have connected and not sent a request yet, in milliseconds. A proxy on a busy machine
+ * may take so long, and nginx does not repeat a gRPC call that ends with a GOAWAY.
+ */
+const SILENT_MS = 1_000;
+
 /** Waits for the time in which calls may still begin: on new connections first, then on open ones alone. */
 async function lastCalls(
   { sockets, reusePort, worker }: Settings,
@@ -351,7 +357,9 @@ async function lastCalls(
     // Measured anew: a timer of a busy process fires late.
     end = performance.now() + drainDelayMs * (1 - ACCEPTING);
   }
-  while (performance.now() < end && connections.size > 0) await pause(Math.min(POLL_MS, drainDelayMs), undefined);
+  const latest = end + SILENT_MS;
+  const isOpen = (): boolean => (performance.now() < end ? connections.size > 0 : connections.awaitsBytes);
+  while (performance.now() < latest && isOpen()) await pause(Math.min(POLL_MS, drainDelayMs), undefined);
 }
 
 function tlsKeeperOf(

@@ -79,6 +79,19 @@ describe("close() with a drain delay", () => {
     await closed;
   });
 
+  it("waits for the call of a client that has only connected", async () => {
+    const { port, close } = await open({});
+    const silent = connect(port, "127.0.0.1");
+    await once(silent, "connect");
+    const closed = close({ drainDelayMs: 400 });
+    await sleep(600);
+    silent.write(
+      `POST /message:send HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    expect(await text(silent)).toMatch(/^HTTP\/1.1 200 .*"yes"/s);
+    await closed;
+  });
+
   it("answers a call that has arrived but waits for its authentication when connections end", async () => {
     let isFirst = true;
     const idle = new http.Agent({ keepAlive: true, maxSockets: 1 });

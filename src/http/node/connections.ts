@@ -44,6 +44,12 @@ export class Connections {
     return this.#open.size;
   }
 
+  /** True if a client has connected and sent nothing yet. */
+  get awaitsBytes(): boolean {
+    for (const socket of this.#open.keys()) if (socket.bytesRead === 0) return true;
+    return false;
+  }
+
   /** Admits a new connection. Closes it and returns false if a limit is reached. */
   admit(socket: Socket): boolean {
     // An error without a listener would end the process. The handlers of the connection add their own listeners.
