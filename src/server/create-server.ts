@@ -276,7 +276,7 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
     // Open calls are answered when the engine ends, and get a moment to deliver the answer.
     const grpcDrained = grpc?.server.drain(graceMs + limits.cancelGraceMs + FLUSH_MS);
     if (drainDelayMs > 0 && ports.connections.size > 0) await pause(Math.min(ARRIVED_MS, drainDelayMs), undefined);
-    lifecycle.beginDrain();
+    // Refuses new calls from here on.
     await lifecycle.close(graceMs, async () => {
       await Promise.all([listener.close(FLUSH_MS), grpcDrained]);
       // Last, so that operators can watch the drain, but before the store that their calls use.
