@@ -21,7 +21,7 @@ import {
   wholeNumber,
   yesNo,
 } from "./option-kinds.js";
-import type { UncheckedOptions } from "./options.js";
+import type { Defaults, UncheckedOptions } from "./options.js";
 
 /** The description of one option, from which checks, flags, variables and documentation are derived. */
 export interface OptionRow<T = unknown> {
@@ -37,34 +37,7 @@ export interface OptionRow<T = unknown> {
 }
 
 /** The defaults of options. Options that are not listed default to undefined. */
-export const defaultOptions: Required<
-  Pick<
-    UncheckedOptions,
-    | "strictVersion"
-    | "streamErrorsAsEvents"
-    | "idempotentMessageIds"
-    | "maxReopens"
-    | "maxRestarts"
-    | "leaseMs"
-    | "audit"
-    | "accessLog"
-    | "metrics"
-    | "cardGrpc"
-    | "trustProxy"
-    | "proxyHeaders"
-    | "cors"
-    | "cardMaxAgeSeconds"
-    | "basePath"
-    | "port"
-    | "grpcPort"
-    | "host"
-    | "sockets"
-    | "reusePort"
-    | "drainDelayMs"
-    | "reflection"
-    | "hstsMaxAgeSeconds"
-  >
-> = {
+export const defaultOptions: Defaults = {
   strictVersion: false,
   streamErrorsAsEvents: false,
   idempotentMessageIds: false,

@@ -250,8 +250,40 @@ export interface ConsoleSettings {
   readonly isServed: boolean;
 }
 
+/** Options that have a default; the others default to undefined. */
+export type Defaults = Required<
+  Pick<
+    UncheckedOptions,
+    | "strictVersion"
+    | "streamErrorsAsEvents"
+    | "idempotentMessageIds"
+    | "maxReopens"
+    | "maxRestarts"
+    | "leaseMs"
+    | "audit"
+    | "accessLog"
+    | "metrics"
+    | "cardGrpc"
+    | "trustProxy"
+    | "proxyHeaders"
+    | "cors"
+    | "cardMaxAgeSeconds"
+    | "basePath"
+    | "port"
+    | "grpcPort"
+    | "host"
+    | "sockets"
+    | "reusePort"
+    | "drainDelayMs"
+    | "reflection"
+    | "hstsMaxAgeSeconds"
+  >
+>;
+
 /** Options with their defaults, checked. */
-export interface Settings {
+export interface Settings
+  extends Omit<Defaults, "audit" | "metrics" | "cors" | "grpcPort">,
+    Pick<UncheckedOptions, "store" | "signals" | "telemetry" | "grpcPublicUrl" | "cardSigning"> {
   readonly engine: Pick<EngineOptions, "retentionMs" | "names" | "maxRestarts" | "leaseMs" | "logsEnds">;
   readonly service: Pick<
     ServiceOptions,
@@ -259,28 +291,18 @@ export interface Settings {
   >;
   readonly agents: AgentDirectory;
   readonly versions: Versions;
-  readonly store: TaskStore;
-  readonly signals: Signals | undefined;
   readonly limits: Limits;
   readonly logger: Logger;
   /** Undefined if the log is disabled, or has neither a logger nor a receiver. */
   readonly audit: AuditRecorder | undefined;
-  readonly telemetry: TelemetryOption | undefined;
-  readonly accessLog: boolean;
   /** Undefined if nothing is counted. */
   readonly metrics: Metrics | undefined;
   /** True if the operator's service has `GET /metrics`. */
   readonly servesMetrics: boolean;
-  readonly streamErrorsAsEvents: boolean;
   readonly trust: Trust | undefined;
-  readonly proxyHeaders: ProxyHeaders;
   readonly allowedHosts: true | readonly string[];
   readonly cors: true | readonly string[] | undefined;
   readonly publicUrl: string | undefined;
-  readonly grpcPublicUrl: string | undefined;
-  readonly cardGrpc: CardGrpc;
-  readonly cardMaxAgeSeconds: number;
-  readonly cardSigning: CardSigning | undefined;
   // Undefined if no push notifications are sent.
   readonly push: PushOptions | undefined;
   /** True if the process may create and serve a key for notifications of versions that sign them. */
@@ -292,18 +314,10 @@ export interface Settings {
   readonly console: ConsoleSettings | undefined;
   /** Keeps the latest audit records for operators; undefined without `admin` and `console`. */
   readonly recentAudit: RecentAudit | undefined;
-  readonly basePath: string;
-  readonly host: string;
-  readonly port: number;
   readonly grpcPort: number | undefined;
   readonly tls: TlsFiles | undefined;
   /** The files of `tls`, if it was given as files. */
   readonly tlsPaths: TlsPaths | undefined;
-  readonly sockets: Sockets;
-  readonly reusePort: boolean;
-  readonly drainDelayMs: number;
-  readonly hstsMaxAgeSeconds: number;
-  readonly reflection: boolean;
   /** The link to other workers of the same server; undefined for a server of one process. */
   readonly worker?: Worker | undefined;
 }

@@ -30,7 +30,7 @@ export interface AddressSources {
   /** Takes precedence over all other sources. Without a trailing slash. */
   readonly publicUrl: string | undefined;
   /** `host:port`; takes precedence for gRPC. */
-  readonly grpcPublicUrl: string | undefined;
+  readonly grpcPublicUrl?: string | undefined;
   readonly cardGrpc: CardGrpc;
   /** Undefined if no proxy is trusted. */
   readonly trust: Trust | undefined;

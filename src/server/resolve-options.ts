@@ -18,7 +18,7 @@ import { previews, servedVersions, type Versions } from "../version/versions.js"
 import { newMetrics } from "./gauges.js";
 import { defaultOptions, optionTable } from "./option-table.js";
 import { risksOf, warningsOf } from "./option-warnings.js";
-import type { AdminSettings, ConsoleSettings, Settings, UncheckedOptions } from "./options.js";
+import type { AdminSettings, ConsoleSettings, Defaults, Settings, UncheckedOptions } from "./options.js";
 import { readTls } from "./tls-reload.js";
 
 /**
@@ -69,6 +69,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
   const [versions, push, operators] = [versionsOf(all), pushOf(all.push), operatorSettings(all, listens)];
   const metrics = all.metrics || operators.recentAudit !== undefined ? newMetrics(versions) : undefined;
   return {
+    ...all,
     engine: {
       ...given({ names: versions.taskNames(maxReopens, retentionMs === undefined) }),
       maxRestarts,
@@ -83,24 +84,15 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     },
     agents,
     versions,
-    ...{ store: all.store, signals: all.signals },
     limits,
     logger: guardedLogger(all.logger ?? silentLogger),
     audit: auditOf(operators.recentAudit ?? auditLogOf(all), metrics),
-    telemetry: all.telemetry,
-    accessLog: all.accessLog,
     metrics,
     servesMetrics: all.metrics,
-    streamErrorsAsEvents: all.streamErrorsAsEvents,
     trust: trustOf(all.trustProxy),
-    proxyHeaders: all.proxyHeaders,
     allowedHosts: hostsOf(all, listens),
     cors: corsOf(all.cors),
     publicUrl: all.publicUrl && new URL(all.publicUrl).href.replace(/\/+$/, ""),
-    grpcPublicUrl: all.grpcPublicUrl,
-    cardGrpc: all.cardGrpc,
-    cardMaxAgeSeconds: all.cardMaxAgeSeconds,
-    cardSigning: all.cardSigning,
     push,
     // For an embedded handler, the path of the keys may belong to the host, unless the option enables it.
     makesPushKey:
@@ -110,17 +102,9 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     remoteAgents: all.remoteAgents ?? {},
     page: all.page ?? listens,
     ...operators,
-    basePath: all.basePath,
-    host: all.host,
-    port: all.port,
     grpcPort: all.grpcPort === false ? undefined : all.grpcPort,
     tls: all.tls && readTls(all.tls),
     tlsPaths: all.tls !== undefined && "keyFile" in all.tls ? all.tls : undefined,
-    sockets: all.sockets,
-    reusePort: all.reusePort,
-    drainDelayMs: all.drainDelayMs,
-    hstsMaxAgeSeconds: all.hstsMaxAgeSeconds,
-    reflection: all.reflection,
   };
 }
 
@@ -140,7 +124,7 @@ function versionsOf({ versions, preview }: WithDefaults): Versions {
   return preview === undefined ? supported : supported.with(previews[preview]());
 }
 
-type WithDefaults = Omit<UncheckedOptions, keyof typeof defaultOptions> & typeof defaultOptions;
+type WithDefaults = Omit<UncheckedOptions, keyof Defaults> & Defaults;
 
 function nameFaults(options: UncheckedOptions, listens: boolean): string[] {
   const known = Object.keys(optionTable);
