@@ -46,7 +46,11 @@ export interface RestDialect {
 
 /** Returns the dialect of a service, derived from its `google.api.http` rules (specification 11). */
 export function restOf(service: DescService): RestDialect {
-  return { endpoints: routesOf(service).map(endpointOf), mediaType: "application/a2a+json", error: restError };
+  return {
+    endpoints: routesOf(service).map((route) => endpointOf(route)),
+    mediaType: "application/a2a+json",
+    error: restError,
+  };
 }
 
 /** The parts of an HTTP request that carry fields. */
@@ -58,18 +62,23 @@ interface RequestFields {
   readonly body: unknown;
 }
 
-/** Returns a route with the codecs of its method, which are compiled once. */
-export function endpointOf(route: Route): Endpoint {
+/**
+ * Returns a route with the codecs of its method, which are compiled once.
+ *
+ * @param form an alternative to ProtoJSON for bodies
+ */
+export function endpointOf(route: Route, form?: JsonForm): Endpoint {
   const { input, output, methodKind } = route.method;
-  const readBody = collectingReader(input);
+  const readBody = collectingReader(input, form);
   const readQuery = queryReader(input);
   const pathFields = route.fields.map(pathField);
   const isStream = methodKind === "server_streaming";
   return {
     ...route,
     isStream,
-    write: jsonWriter(output),
-    pieces: (answer) => jsonPieces(output, answer),
+    ...(form !== undefined && { form }),
+    write: jsonWriter(output, form),
+    pieces: (answer) => jsonPieces(output, answer, form),
     read: ({ values, query, body }) => {
       const at = new Violations();
       const message = (body === undefined ? undefined : readBody(body, at)) ?? create(input);

@@ -1,28 +1,24 @@
-import { create, type Message } from "@bufbuild/protobuf";
+import { create, type DescMethod } from "@bufbuild/protobuf";
 import {
   A2AService,
   type AgentCard,
   AgentCardSchema,
   GetExtendedAgentCardRequestSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { defined } from "../../core/members.js";
 import { expectMessage } from "../../wire/expect-message.js";
-import { collectingReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { jsonPieces } from "../../wire/large/large.js";
-import { decodeSegment, parsePathTemplate } from "../../wire/path-template.js";
-import { queryReader } from "../../wire/query.js";
-import { Violations } from "../../wire/violations.js";
-import type { Endpoint, RestDialect } from "../rest.js";
+import { parsePathTemplate } from "../../wire/path-template.js";
+import { type Endpoint, endpointOf, type RestDialect } from "../rest.js";
 import { isInSchema, markSchema } from "./asked-dialect.js";
 import { errorBody, statuses } from "./errors.js";
 import { writeCard } from "./jsonrpc.js";
 import { isSchemaDialect, restForm, restSchemaForm } from "./rest-form.js";
 
-type ServiceMethod = (typeof A2AService)["methods"][number];
-
 /** An endpoint of a method: verb and path, with the fields (localName) of its variables. */
 interface RestRow {
-  readonly method: ServiceMethod;
+  readonly method: DescMethod;
   readonly verb: "GET" | "POST" | "DELETE";
   readonly path: string;
   readonly fields?: readonly string[];
@@ -61,50 +57,30 @@ const rows: readonly RestRow[] = [
   },
 ];
 
-function endpointOf({ method, verb, path, fields = [], status }: RestRow): Endpoint {
+function endpointOfRow({ method, verb, path, fields = [], status }: RestRow): Endpoint {
   const { input, output } = method;
-  const readBody = collectingReader(input, restForm);
-  const readQuery = queryReader(input);
-  const write = jsonWriter(output, restForm);
-  const writeSchema = jsonWriter(output, restSchemaForm);
-  const hasBody = verb === "POST";
-  return {
+  const route = {
     method,
     verb,
     template: parsePathTemplate(path),
-    fields: [],
-    hasBody,
-    isStream: method.methodKind === "server_streaming",
+    fields: fields.map((name) => defined(input.field[name])),
+    hasBody: verb === "POST",
+  };
+  const base = endpointOf(route, restForm);
+  const writeSchema = jsonWriter(output, restSchemaForm);
+  return {
+    ...base,
     ...(status !== undefined && { status }),
     // Cached text belongs to one message, and an answer in the schema's dialect is a separate message.
-    form: restForm,
-    write: (answer) => (isInSchema(answer) ? writeSchema(answer) : write(answer)),
-    pieces: (answer) => jsonPieces(output, answer, isInSchema(answer) ? restSchemaForm : restForm),
-    read: ({ values, query, body }) => {
-      const at = new Violations();
-      const message = (hasBody ? readBody(body ?? {}, at) : undefined) ?? create(input);
-      if (!hasBody) readQuery(query, message, at);
-      for (const [i, field] of fields.entries()) putPathValue(message, { field, raw: values[i] ?? "" }, at);
+    write: (answer) => (isInSchema(answer) ? writeSchema(answer) : base.write(answer)),
+    pieces: (answer) => (isInSchema(answer) ? jsonPieces(output, answer, restSchemaForm) : base.pieces(answer)),
+    read: (source) => {
+      const message = base.read(source);
       // Requests of this version have no tenant.
       if ("tenant" in message) message.tenant = "";
-      at.throwIfAny();
-      return isSchemaDialect(body) ? markSchema(message) : message;
+      return isSchemaDialect(source.body) ? markSchema(message) : message;
     },
   };
-}
-
-/** The path takes precedence; a body that contradicts it is rejected instead of ignored. */
-function putPathValue(
-  message: Message,
-  { field, raw }: { readonly field: string; readonly raw: string },
-  at: Violations,
-): void {
-  const fields = message as unknown as Record<string, string>;
-  const value = decodeSegment(raw);
-  const isOther = fields[field] !== "" && fields[field] !== value;
-  if (value === undefined) at.add("must be percent-encoded UTF-8 in the path", field);
-  else if (isOther) at.add("differs from its value in the path", field);
-  else fields[field] = value;
 }
 
 /** Returns the endpoint of the card for authenticated callers. */
@@ -127,7 +103,7 @@ export function cardEndpoint(path: string, write: (card: AgentCard) => string): 
  * are not served.
  */
 export const rest: RestDialect = {
-  endpoints: [...rows.map(endpointOf), cardEndpoint("/v1/card", writeCard)],
+  endpoints: [...rows.map(endpointOfRow), cardEndpoint("/v1/card", writeCard)],
   mediaType: "application/json",
   error: errorBody,
   statuses,
