@@ -47,11 +47,16 @@ export interface JsonRpcDialect {
 
 /** Returns the dialect of a service whose JSON-RPC methods have the names of its rpcs (specification 9). */
 export function jsonRpcOf(service: DescService): JsonRpcDialect {
-  return { methods: namedMethods(service).map(jsonRpcMethod), error: errorEnvelope };
+  return { methods: namedMethods(service).map((each) => jsonRpcMethod(each)), error: errorEnvelope };
 }
 
-function jsonRpcMethod({ name, desc }: NamedMethod): JsonRpcMethod {
-  const readParams = jsonReader(desc.input);
+/**
+ * Returns a method with its codecs, which are compiled once.
+ *
+ * @param form an alternative to ProtoJSON for params and results
+ */
+export function jsonRpcMethod({ name, desc }: NamedMethod, form?: JsonForm): JsonRpcMethod {
+  const readParams = jsonReader(desc.input, form);
   return {
     name,
     desc,
@@ -59,7 +64,8 @@ function jsonRpcMethod({ name, desc }: NamedMethod): JsonRpcMethod {
     isRead: isSideEffectFree(desc),
     // Some clients omit empty params or send null (specification 9.4.8).
     read: (params) => readParams(params ?? {}),
-    write: jsonWriter(desc.output),
-    pieces: (result) => jsonPieces(desc.output, result),
+    write: jsonWriter(desc.output, form),
+    ...(form !== undefined && { form }),
+    pieces: (result) => jsonPieces(desc.output, result, form),
   };
 }

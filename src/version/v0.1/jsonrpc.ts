@@ -1,11 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AError, Reason } from "../../core/error.js";
-import { isSideEffectFree } from "../../wire/field-rules.js";
-import { jsonReader } from "../../wire/json-reader.js";
-import { jsonWriter } from "../../wire/json-writer.js";
-import { jsonPieces } from "../../wire/large/large.js";
-import type { JsonRpcDialect, JsonRpcMethod } from "../jsonrpc.js";
+import { type JsonRpcDialect, type JsonRpcMethod, jsonRpcMethod } from "../jsonrpc.js";
 import { v01Form } from "./json-form.js";
 import { methods } from "./names.js";
 
@@ -46,18 +42,5 @@ function olderMessage({ message }: A2AError): string {
 function methodsOf(desc: DescMethod): JsonRpcMethod[] {
   const name = Object.entries(methods).find(([, rpc]) => rpc === desc.name)?.[0];
   if (name === undefined) return [];
-  const readParams = jsonReader(desc.input, v01Form);
-  return [
-    {
-      name,
-      desc,
-      isStream: desc.methodKind === "server_streaming",
-      isRead: isSideEffectFree(desc),
-      read: (params) => readParams(params ?? {}),
-      write: jsonWriter(desc.output, v01Form),
-      pieces: (result) => jsonPieces(desc.output, result, v01Form),
-      form: v01Form,
-      errsAsEvent: true,
-    },
-  ];
+  return [{ ...jsonRpcMethod({ name, desc }, v01Form), errsAsEvent: true }];
 }
