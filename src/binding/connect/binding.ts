@@ -241,7 +241,7 @@ function register(
     inboundBudget,
     limits: { maxRequestBytes: max },
   } = options;
-  const [ofBinary, ofJson] = [binaryRegistration(method, options.limits), jsonRegistration(method, options.limits)];
+  const [ofBinary, ofJson] = [binaryRegistration(method), jsonRegistration(method)];
   for (const registration of [ofBinary, ofJson]) {
     const acceptCompression = compressions.map((each) => checkedCompression(each, registration.check));
     const limits = { readMaxBytes: max, maxTimeoutMs: MAX_TIMEOUT_MS, jsonOptions, acceptCompression };

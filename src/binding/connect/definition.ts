@@ -7,7 +7,6 @@ import {
   type Message,
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { Limits } from "../../core/limits.js";
 import { isSideEffectFree, protobufRequest } from "../../wire/field-rules.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
@@ -35,7 +34,7 @@ export const jsonOptions: Readonly<Partial<JsonReadOptions>> = {
 };
 
 /** Returns the registration for binary messages, with Connect's own codec. */
-export function binaryRegistration(method: DescMethod, _limits: Limits): Registration {
+export function binaryRegistration(method: DescMethod): Registration {
   const read = protobufRequest(method.input);
   return {
     method: withIdempotency(method),
@@ -53,12 +52,12 @@ export function binaryRegistration(method: DescMethod, _limits: Limits): Registr
  * the method is registered with `google.protobuf.Value`, which is any JSON, on both sides, and the codec of the other
  * bindings converts it. JSON and violations are then the same in every binding.
  */
-export function jsonRegistration(method: DescMethod, limits: Limits): Registration {
+export function jsonRegistration(method: DescMethod): Registration {
   const readJson = jsonReader(method.input);
   const writeJson = jsonWriter(method.output);
   return {
     method: { ...withIdempotency(method), input: ValueSchema, output: ValueSchema } as DescMethod,
-    check: jsonCheck(limits),
+    check: jsonCheck,
     // The method is registered with Value, so the message is a Value.
     read: (message) => readJson(jsonValue(message as Value)),
     write: (message) => fromJson(ValueSchema, JSON.parse(writeJson(message)) as JsonValue, jsonOptions),

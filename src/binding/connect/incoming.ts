@@ -2,7 +2,6 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { invalid } from "../../core/error.js";
-import type { Limits } from "../../core/limits.js";
 import { defined } from "../../core/members.js";
 import { bodyTooLarge, jsonBodyOf, notTheMessage, requestValues, tooManyValues } from "../../http/body.js";
 import type { BufferBudget, InboundBudget } from "../../http/inbound-budget.js";
@@ -37,17 +36,15 @@ export function binaryCheck(desc: DescMessage): CheckBytes {
 }
 
 /**
- * Returns the check of a JSON message. Connect's own error text may contain characters that not every protocol can
+ * Checks a JSON message. Connect's own error text may contain characters that not every protocol can
  * carry.
  */
-export function jsonCheck(limits: Limits): CheckBytes {
-  return (message) => {
-    plainJson(message, limits);
-  };
-}
+export const jsonCheck: CheckBytes = (message) => {
+  plainJson(message);
+};
 
 /** Returns the JSON value of a message. @throws A2AError with reason REQUEST_TOO_LARGE or INVALID_PARAMS */
-export function plainJson(message: Uint8Array, _limits: Limits): unknown {
+export function plainJson(message: Uint8Array): unknown {
   const body = jsonBodyOf(message);
   if (typeof body === "object") return body.json;
   throw invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);

@@ -6,7 +6,6 @@ import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol
 import type { Call } from "../../core/call.js";
 import type { A2AError } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
-import type { Limits } from "../../core/limits.js";
 import { parseUrl } from "../../core/net.js";
 import { LONG_BYTES, notTheMessage, requestValues, tooManyValues } from "../../http/body.js";
 import { PiecesBody } from "../../http/pieces.js";
@@ -63,7 +62,7 @@ export class OrdinaryUnary {
     this.#options = options;
     this.#compressions = compressions;
     this.#binary = binaryCodec(method);
-    this.#json = jsonCodec(method, options.limits);
+    this.#json = jsonCodec(method);
   }
 
   /** Returns true for an ordinary request. */
@@ -178,12 +177,12 @@ function binaryCodec({ input, output }: DescMethod): Codec {
   };
 }
 
-function jsonCodec({ input, output }: DescMethod, limits: Limits): Codec {
+function jsonCodec({ input, output }: DescMethod): Codec {
   const readJson = jsonReader(input);
   return {
     type: JSON_TYPE,
     parse: (bytes) => {
-      const json = plainJson(bytes, limits);
+      const json = plainJson(bytes);
       refuseDuplicates(bytes.toString());
       return () => readJson(json);
     },
