@@ -1,11 +1,8 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { ignore } from "../../core/async.js";
-import type { Peer } from "../../core/call.js";
-import { type A2AError, type Reason, StatusCode, type StatusName, statusNameOf } from "../../core/error.js";
+import { type A2AError, StatusCode, statusNameOf } from "../../core/error.js";
 import { REQUEST_ID_HEADER, requestIdOf } from "../../core/ids.js";
-import type { Limits } from "../../core/limits.js";
 import { type Logger, requestFacts } from "../../core/log.js";
-import type { InboundBudget } from "../../http/inbound-budget.js";
 import { createHttp2Sessions } from "../../http/node/http2-sessions.js";
 import { type Bound, isShared } from "../../http/node/listening.js";
 import { peerOf } from "../../http/node/peer.js";
@@ -14,6 +11,7 @@ import type { HttpRequest } from "../../http/request.js";
 import type { RejectionLog } from "../../service/interceptors/access-log.js";
 import { isGrpcProtoType } from "../../wire/media-type.js";
 import { grpcTimeoutMs, VERSION_PARAMETER } from "../../wire/service-params.js";
+import type { BindingOptions } from "../binding.js";
 import { deadlineFault } from "../deadline.js";
 import { ACCEPTED, isKnownEncoding } from "./compression.js";
 import { type GrpcStatus, statusOf } from "./error.js";
@@ -26,19 +24,12 @@ import { openPort, type Port, type PortOptions } from "./port.js";
 import { laterService } from "./reflection.js";
 import { watchStream } from "./refusals.js";
 
-export interface GrpcServerOptions extends PortOptions {
+export interface GrpcServerOptions
+  extends PortOptions,
+    Omit<GrpcRequestRules, "late">,
+    Pick<BindingOptions, "limits" | "logger" | "refused"> {
   /** The services with their `invoke`. The first one is that of the native version. */
   readonly services: GrpcServices;
-  readonly limits: Limits;
-  /** Counts requests until they have arrived. */
-  readonly inboundBudget: InboundBudget;
-  readonly logger: Logger;
-  /** Logs streams rejected before they became calls. Undefined without an access log. */
-  readonly refused?: RejectionLog | undefined;
-  /** Notified of requests that a limit rejects before they become calls. Undefined without an audit log. */
-  readonly limited?: ((peer: Peer, limit: string) => void) | undefined;
-  /** Counts requests that are rejected before they become calls. Undefined without metrics. */
-  readonly counted?: ((code: Reason | StatusName) => void) | undefined;
   /** Returns a more specific error for an unknown path, such as one of a disabled version, or undefined. */
   readonly unserved?:
     | ((path: string, from: Pick<HttpRequest, "header" | "peer" | "requestId">) => A2AError | undefined)

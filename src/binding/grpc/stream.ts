@@ -15,7 +15,7 @@ import { largeEnvelope } from "./message.js";
 const FLUSH_AT = 32 * 1024;
 
 /** Options for writing the messages of a stream. */
-interface Writing {
+export interface Writing {
   readonly call: Call;
   readonly desc: DescMessage;
   /** Encodes a message with its prefix. */

@@ -5,6 +5,7 @@ import type { HttpRequest } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import type { BindingOptions, HttpBinding } from "../binding.js";
 import { failureOf } from "../failure.js";
+import type { TenantRoutes } from "../tenant-routes.js";
 import { answerBatch } from "./batch.js";
 import { Methods } from "./methods.js";
 import { errorOutcome } from "./outcome.js";
@@ -17,7 +18,7 @@ const nothing: HttpResponse = { status: 204 };
  * Creates the binding of JSON-RPC 2.0 over HTTP (specification 9): one endpoint at the mount point, with the methods of
  * all registered versions. Batches and notifications work as JSON-RPC defines them.
  */
-export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true> & JsonRpcFallback {
+export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true> & Pick<TenantRoutes, "unserved"> {
   const methods = new Methods(options.versions, options.invoke);
   return {
     // Other verbs at the root may be for a page of the server that embeds this one.
@@ -29,12 +30,6 @@ export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true>
       return { ...errorOutcome(methods.dialect(request).error, null, error), status: error.row.http };
     },
   };
-}
-
-/** Answers requests that no other handler has answered. */
-interface JsonRpcFallback {
-  /** Rejects a request to the endpoint with another verb than POST. Undefined for other paths. */
-  unserved(request: HttpRequest): HttpResponse | undefined;
 }
 
 function isRoot(path: string): boolean {

@@ -1,34 +1,23 @@
-import type { DescMessage, Message } from "@bufbuild/protobuf";
-import type { Call } from "../../../core/call.js";
+import type { Message } from "@bufbuild/protobuf";
 import { A2AError } from "../../../core/error.js";
-import type { Limits } from "../../../core/limits.js";
 import { slowReader } from "../../../http/response.js";
 import { weightOf } from "../../../wire/marks.js";
 import { cachedEnvelope } from "../../../wire/serialization-cache.js";
 import { wholeEnvelope } from "../message.js";
-import type { StreamSink } from "../stream.js";
+import type { StreamSink, Writing } from "../stream.js";
 import { type GrpcCallStart, type StreamCall, sendHeaders } from "./call.js";
 import { withoutPrefix } from "./definition.js";
-
-/** Options for writing the messages of a stream. */
-interface Writing {
-  readonly call: Call;
-  readonly desc: DescMessage;
-  /** Encodes a message with its prefix. */
-  readonly write: (message: Message) => Uint8Array;
-  readonly limits: Limits;
-}
 
 /** Writes to a call and counts the unsent messages. */
 export class GrpcJsSink implements StreamSink {
   readonly client: GrpcCallStart;
   readonly #grpc: StreamCall;
-  readonly #writing: Writing;
+  readonly #writing: Omit<Writing, "logger">;
   #hasStarted = false;
   #pending = 0;
   #left: (() => void) | undefined;
 
-  constructor(grpc: StreamCall, client: GrpcCallStart, writing: Writing) {
+  constructor(grpc: StreamCall, client: GrpcCallStart, writing: Omit<Writing, "logger">) {
     this.#grpc = grpc;
     this.client = client;
     this.#writing = writing;
