@@ -2,7 +2,7 @@ import type { Client, Interceptor, Transport } from "@connectrpc/connect";
 import type { A2AService, AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
 import { anObject } from "../core/options.js";
-import { EXTENSIONS_PARAMETER, IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "../wire/service-params.js";
+import { IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "../wire/service-params.js";
 import { checkOptions } from "./calls/check-options.js";
 import { type ClientCore, PendingQuestions } from "./calls/core.js";
 import { type PresentCard, Routes, type Rules } from "./calls/failover.js";
@@ -175,12 +175,7 @@ function coreOf(rpc: ClientCore["rpc"], limits: ClientLimits, used: () => CardIn
 }
 
 function parametersOf({ version, declared, older }: Candidate, { tenant, extensions = [] }: ClientOptions) {
-  return new CallParameters({
-    version: older === undefined ? version : undefined,
-    header: older === undefined ? EXTENSIONS_PARAMETER : older.extensions,
-    tenant: tenant ?? declared.tenant,
-    extensions,
-  });
+  return new CallParameters({ version, older, tenant: tenant ?? declared.tenant, extensions });
 }
 
 function interceptorsOf(

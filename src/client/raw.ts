@@ -4,7 +4,7 @@ import { lazyImport } from "../core/lazy.js";
 import * as check from "../core/options.js";
 import { type OlderVersion, olderVersions } from "../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
-import { EXTENSIONS_PARAMETER, parseVersion } from "../wire/service-params.js";
+import { parseVersion } from "../wire/service-params.js";
 import { checkOptions } from "./calls/check-options.js";
 import { CallParameters, parametersLast } from "./calls/parameters.js";
 import type { Binding } from "./discovery/interfaces.js";
@@ -88,12 +88,7 @@ export function createTransportWith(platformOf: (options: PlatformOptions) => Pl
     const { maxAnswerValues = limits.maxAnswerValues } = options;
     const older = olderVersion(options.version ?? PROTOCOL_VERSION, binding);
     const platform = platformOf(options);
-    const parameters = new CallParameters({
-      version: older === undefined ? PROTOCOL_VERSION : undefined,
-      header: older === undefined ? EXTENSIONS_PARAMETER : older.extensions,
-      tenant: "",
-      extensions: [],
-    });
+    const parameters = new CallParameters({ version: PROTOCOL_VERSION, older, tenant: "", extensions: [] });
     const own = interceptors.length === 0 ? { parameters } : {};
     // Changes by interceptors take precedence.
     const all = interceptors.length === 0 ? [] : [...interceptors, connectErrors, parametersLast(parameters)];

@@ -1,15 +1,16 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { mapStream } from "../../core/map-stream.js";
+import type { OlderVersion } from "../../version/client-versions.js";
 import { EXTENSIONS_PARAMETER, parseExtensions, VERSION_PARAMETER } from "../../wire/service-params.js";
 import type { RequestHeaders } from "../transport/request-headers.js";
 
 /** Parameters of every call of an interface. */
 interface Parameters {
-  /** `Major.Minor`; undefined if calls of this version do not name it. */
-  readonly version: string | undefined;
-  /** The header that lists extensions; undefined if this version has none. */
-  readonly header: string | undefined;
+  /** `Major.Minor`, which calls of the contract's version name. */
+  readonly version: string;
+  /** An older version. Calls do not name it, and its own header, if it has one, lists extensions. */
+  readonly older: OlderVersion | undefined;
   /** Tenant of requests without one; empty for none. */
   readonly tenant: string;
   /** URIs of requested extensions; a call may add others. */
@@ -26,9 +27,9 @@ export class CallParameters {
   readonly #tenant: string;
   readonly #extensions: string;
 
-  constructor({ version, header, tenant, extensions }: Parameters) {
-    this.#version = version;
-    this.#name = header?.toLowerCase();
+  constructor({ version, older, tenant, extensions }: Parameters) {
+    this.#version = older === undefined ? version : undefined;
+    this.#name = older === undefined ? EXTENSIONS_PARAMETER : older.extensions;
     this.#tenant = tenant;
     this.#extensions = extensions.join(",");
   }

@@ -6,6 +6,7 @@ import { envelopeWriter } from "../../wire/binary-writer.js";
 import { COMPRESSED, type Envelope, Envelopes } from "../../wire/envelopes.js";
 import { badAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, MessageSettings } from "../platform.js";
+import { appendPath } from "./append-path.js";
 import { Answered, binaryAnswerReader, CallTransport, type WireCall, type WireMethod } from "./call.js";
 import type { RequestHeaders } from "./request-headers.js";
 
@@ -38,16 +39,9 @@ export function framedTransport(settings: MessageSettings, http: HttpClient, pro
   });
 }
 
-/** Returns the path of a method, below the server's URL. */
-function methodPath({ parent, name }: DescMethod): string {
-  return `/${parent.typeName}/${name}`;
-}
-
-/** Returns the URL of a method: its path follows the interface's path, before its query. */
-export function methodUrl(url: string, method: DescMethod): string {
-  const mark = url.indexOf("?");
-  const base = mark < 0 ? url : url.slice(0, mark);
-  return `${base.replace(/\/+$/, "")}${methodPath(method)}${mark < 0 ? "" : url.slice(mark)}`;
+/** Returns the URL of a method. */
+export function methodUrl(url: string, { parent, name }: DescMethod): string {
+  return appendPath(url, `/${parent.typeName}/${name}`);
 }
 
 /** One method of the protocol. Protocols with another unary form use it for streams. */

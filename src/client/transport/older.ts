@@ -11,6 +11,7 @@ import { type AnswerHead, errorOfBody, errorOfHead, isSuccess } from "../errors/
 import { errorOf } from "../errors/error-facts.js";
 import { clientError } from "../errors/errors.js";
 import type { Platform, TransportSettings } from "../platform.js";
+import { appendPath } from "./append-path.js";
 import { withErrors } from "./connect-errors.js";
 import { withTaskFirst } from "./follow-up.js";
 import { type JsonMethod, jsonTransport, type Written } from "./json.js";
@@ -107,15 +108,10 @@ function readBy({ exchange }: Written, result: unknown): Message {
  * Returns the URL of a request: the path follows the interface's path, or replaces its last segment, before its query.
  */
 function placed(url: string, { place = "", beside }: OlderExchange): string {
+  if (beside === undefined) return appendPath(url, place);
   const mark = url.indexOf("?");
-  const base = mark < 0 ? url : url.slice(0, mark);
-  const query = mark < 0 ? "" : url.slice(mark + 1);
-  if (beside !== undefined) {
-    const { origin, pathname } = new URL(base);
-    return `${origin}${pathname.slice(0, pathname.lastIndexOf("/") + 1)}${beside}${query === "" ? "" : `?${query}`}`;
-  }
-  const rest = query === "" ? "" : `${place.includes("?") ? "&" : "?"}${query}`;
-  return base.replace(/\/+$/, "") + place + rest;
+  const { origin, pathname } = new URL(mark < 0 ? url : url.slice(0, mark));
+  return `${origin}${pathname.slice(0, pathname.lastIndexOf("/") + 1)}${beside}${mark < 0 ? "" : url.slice(mark)}`;
 }
 
 function answerBody(text: string, head: AnswerHead, calls: OlderCalls): unknown {

@@ -13,6 +13,7 @@ import type { Route } from "../../wire/routes.js";
 import { type AnswerHead, errorOfAnswer, errorOfBody, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import type { HttpClient, TransportSettings } from "../platform.js";
 import { readerOfAnswers } from "./answer-reader.js";
+import { appendPath } from "./append-path.js";
 import { type JsonMethod, type JsonMethods, jsonTransport } from "./json.js";
 
 /** The media type of the protocol (specification 11.1, 14.1.1). */
@@ -49,7 +50,8 @@ function jsonMethod(endpoints: readonly Route[]): JsonMethod | undefined {
     write: (request, url) => {
       const way = ways.find((each) => each.fits(request)) ?? defined(ways.at(-1));
       const query = hasBody ? "" : writeQuery(request, way.fields);
-      return { url: appendPath(url, way.path(request), query), id: 0, body: hasBody ? writeBody(request) : undefined };
+      const path = query === "" ? way.path(request) : `${way.path(request)}?${query}`;
+      return { url: appendPath(url, path), id: 0, body: hasBody ? writeBody(request) : undefined };
     },
     read: answerReader(method),
     ...(otherwise === undefined ? {} : { otherwise }),
@@ -109,14 +111,4 @@ function wayOf({ template, fields }: Route): Way {
       return expandPath(template, values);
     },
   };
-}
-
-/** Appends a path to the interface's path, before its query, which may contain credentials. */
-function appendPath(url: string, path: string, query: string): string {
-  const mark = url.indexOf("?");
-  const base = mark < 0 ? url : url.slice(0, mark);
-  const root = base.endsWith("/") ? base.replace(/\/+$/, "") : base;
-  const rest = mark < 0 ? "" : url.slice(mark + 1);
-  const all = query === "" ? rest : rest === "" ? query : `${query}&${rest}`;
-  return all === "" ? root + path : `${root}${path}?${all}`;
 }

@@ -47,7 +47,7 @@ export const ways: readonly Way[] = [
   ...over("web", web),
 ];
 
-const parameters = new CallParameters({ version: "1.0", header: "a2a-extensions", tenant: "", extensions: [] });
+const parameters = new CallParameters({ version: "1.0", older: undefined, tenant: "", extensions: [] });
 
 const version: Interceptor = (next) => (request) => {
   if (!request.header.has("A2A-Version")) request.header.set("A2A-Version", "1.0");
