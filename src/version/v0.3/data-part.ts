@@ -89,16 +89,8 @@ interface ObjectData {
   readonly metadata: JsonObject | undefined;
 }
 
-/** Converts data to an object, the only kind of data in 0.3. */
+/** Converts data to an object, the only kind of data in 0.3. `unwrapData` reverses it. */
 export function asObject(json: JsonValue, metadata: JsonObject | undefined): ObjectData {
   if (isJsonObject(json)) return { data: json as JsonObject, metadata };
   return { data: { value: json }, metadata: { ...metadata, [COMPAT]: true } };
-}
-
-/** Reverses `asObject`. Only a marked value is unwrapped. */
-export function fromObject({ data, metadata }: ObjectData): { data: JsonValue; metadata: JsonObject | undefined } {
-  const { value, ...others } = data;
-  if (metadata?.[COMPAT] !== true || value === undefined || Object.keys(others).length > 0) return { data, metadata };
-  const { [COMPAT]: _, ...rest } = metadata;
-  return { data: value, metadata: Object.keys(rest).length === 0 ? undefined : rest };
 }

@@ -5,7 +5,7 @@ import { A2AError } from "../../core/error.js";
 import { jsonOf } from "../../wire/json-value.js";
 import { isLast } from "../ended-events.js";
 import { cardPairs } from "./card-messages.js";
-import { asObject, fromObject, valueFrom } from "./data-part.js";
+import { asObject, unwrapData, valueFrom } from "./data-part.js";
 import { type Convert, Converters, type Pair, pair } from "./pair-converters.js";
 import { configIdsOf, configName, resourceTaskId, taskName } from "./resource-names.js";
 
@@ -57,11 +57,9 @@ function partUp({ part, metadata }: earlier.Part, made: native.Part): void {
     made.filename = name;
   }
   if (part.case === "data") {
-    const { data, metadata: rest } = fromObject({ data: part.value.data ?? {}, metadata });
-    const value = valueFrom(data);
+    const value = valueFrom(part.value.data ?? {});
     if (value !== undefined) made.content = { case: "data", value };
-    if (rest === undefined) delete made.metadata;
-    else made.metadata = rest;
+    unwrapData(made);
   }
 }
 
