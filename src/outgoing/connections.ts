@@ -1,10 +1,14 @@
-import type { Client as Clients } from "undici";
+import type { Client as Clients, buildConnector as Connectors } from "undici";
 import Client from "undici/lib/dispatcher/client.js";
 import type { Closers } from "./closers.js";
 
 /** Rules for the connections to each server. */
 interface ConnectionRules {
-  readonly options: Clients.Options;
+  readonly connect: Connectors.connector;
+  /** Idle time after which a connection is closed, in milliseconds. */
+  readonly idleMs: number;
+  /** Maximum size of an answer's headers, in bytes. */
+  readonly maxHeaderSize: number;
   /** Maximum number of connections to one server, beyond which requests wait. Default: no limit. */
   readonly max?: number;
   /** Older connections get no new requests, in milliseconds. Default: no limit. */
@@ -124,7 +128,7 @@ class HostConnections {
   }
 
   #take(): Connection | undefined {
-    const { options, max = Number.POSITIVE_INFINITY, maxAgeMs = Number.POSITIVE_INFINITY } = this.#all.rules;
+    const { max = Number.POSITIVE_INFINITY, maxAgeMs = Number.POSITIVE_INFINITY } = this.#all.rules;
     while (this.#idle.length > 0 && !this.#avoidsReuse()) {
       const idle = this.#idle.pop() as Connection;
       idle.isIdle = false;
@@ -132,7 +136,7 @@ class HostConnections {
       this.#end(idle);
     }
     if (this.#open.size >= max) return undefined;
-    const connection = new Connection(this, this.#origin, options);
+    const connection = new Connection(this, this.#origin, this.#all.options);
     this.#open.add(connection);
     return connection;
   }
@@ -151,11 +155,17 @@ class HostConnections {
  */
 export class ConnectionPools {
   readonly rules: ConnectionRules;
+  /** Options of each connection. */
+  readonly options: Clients.Options;
   readonly #hosts = new Map<string, HostConnections>();
   #closed: Error | undefined;
 
   constructor(rules: ConnectionRules) {
     this.rules = rules;
+    const { connect, idleMs, maxHeaderSize } = rules;
+    const keepAlive = { keepAliveTimeout: idleMs, keepAliveMaxTimeout: idleMs };
+    // A request has a timeout for everything, and a stream may be silent.
+    this.options = { connect, ...keepAlive, maxHeaderSize, headersTimeout: 0, bodyTimeout: 0 };
   }
 
   /** Sends a request as soon as a connection is available. */

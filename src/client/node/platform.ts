@@ -1,24 +1,21 @@
 import { isIP, type Socket, connect as tcp } from "node:net";
 import { TLSSocket, connect as tls } from "node:tls";
-import buildConnector from "undici/lib/core/connect.js";
 import { A2AError } from "../../core/error.js";
 import { lazyImport } from "../../core/lazy.js";
 import { isLoopback, parseUrl, withoutBrackets } from "../../core/net.js";
 import { Closers } from "../../outgoing/closers.js";
 import { ConnectionPools } from "../../outgoing/connections.js";
+import { connectorOf, tlsOptions } from "../../outgoing/connector.js";
 import { chosenApi, type TelemetryOption } from "../../telemetry/choice.js";
 import { openTelemetryApi } from "../../telemetry/load.js";
 import { defaultClientLimits } from "../limits.js";
-import type { ClientTls, HttpClient, Platform, PlatformOptions } from "../platform.js";
+import type { HttpClient, Platform, PlatformOptions } from "../platform.js";
 import type { ClientSpans } from "../spans.js";
 import { connectTransport } from "../transport/connect.js";
 import { grpcTransport, grpcWebTransport } from "../transport/grpc.js";
 import { undiciClient } from "./http.js";
 import { http2Client } from "./http2.js";
 import { Sessions } from "./sessions.js";
-
-/** Time for one address before the next is tried, in milliseconds. */
-const ATTEMPT_MS = 1_000;
 
 /** Idle time after which a connection is closed, in milliseconds; shorter than most servers' own. */
 const IDLE_MS = 4_000;
@@ -38,23 +35,13 @@ interface NodeOptions extends PlatformOptions {
 export function nodePlatform(given: NodeOptions = {}): Platform {
   const { tls = {}, plaintextGrpc, limits, verifyTls = true, tap = (client) => client } = given;
   const { connectTimeoutMs = defaultClientLimits.connectTimeoutMs } = limits ?? {};
-  const secure = tlsOf(tls, verifyTls);
-  const options = {
-    connect: buildConnector({
-      ...secure,
-      timeout: connectTimeoutMs,
-      autoSelectFamily: true,
-      autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
-      allowH2: false,
-    }),
-    keepAliveTimeout: IDLE_MS,
-    keepAliveMaxTimeout: IDLE_MS,
+  const secure = tlsOptions(tls, verifyTls);
+  const connections = new ConnectionPools({
+    connect: connectorOf({ ...secure, timeout: connectTimeoutMs }),
+    idleMs: IDLE_MS,
     maxHeaderSize: MAX_HEADERS,
-    // The call's timeout is the limit: an agent may take long, and a stream may be silent.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  };
-  const connections = new ConnectionPools({ options, closers: new Closers() });
+    closers: new Closers(),
+  });
   const http = tap(undiciClient(connections));
   const sessions = new Sessions((origin) => reach(origin, { timeoutMs: connectTimeoutMs, secure }));
   const http2 = tap(http2Client(sessions));
@@ -80,12 +67,6 @@ async function spansOf(telemetry: TelemetryOption | undefined): Promise<ClientSp
     throw error;
   });
   return api && (await theSpans()).clientSpans(api);
-}
-
-/** Returns options for `node:tls`. Certificates are verified even if the environment disables that. */
-function tlsOf({ ca, cert, key }: ClientTls, rejectUnauthorized: boolean): Record<string, unknown> {
-  const given = Object.entries({ ca, cert, key }).filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(given), minVersion: "TLSv1.2", rejectUnauthorized };
 }
 
 /** Silence after which TCP probes the peer, in milliseconds. */

@@ -1,9 +1,9 @@
 import type { buildConnector as Connectors, Dispatcher } from "undici";
-import buildConnector from "undici/lib/core/connect.js";
 import { concat } from "../../core/bytes.js";
 import type { Limits } from "../../core/limits.js";
 import { membersOf } from "../../core/members.js";
 import { type Connection, ConnectionPools, type Sending } from "../../outgoing/connections.js";
+import { connectorOf, tlsOptions } from "../../outgoing/connector.js";
 import { socketFailure } from "../../outgoing/socket-failure.js";
 import { ANSWER_BYTES, type AnswerBody } from "../attempt-history.js";
 import type { TargetOptions, TargetTls } from "../options.js";
@@ -89,15 +89,9 @@ export function createPoster(options: TargetOptions & { readonly limits: Limits 
   const connections = new ConnectionPools({
     max: limits.maxDeliveriesPerHost,
     maxAgeMs,
-    options: {
-      connect: guardedConnector(guard, options.tls ?? {}),
-      keepAliveTimeout: idleMs,
-      keepAliveMaxTimeout: idleMs,
-      maxHeaderSize: MAX_HEADERS,
-      // The exchange has one timeout for everything.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    },
+    connect: guardedConnector(guard, options.tls ?? {}),
+    idleMs,
+    maxHeaderSize: MAX_HEADERS,
   });
   return {
     post: (request) => new Promise((resolve) => new WebhookPost(request, resolve).begin(connections)),
@@ -252,28 +246,13 @@ function describedError(error: unknown): string {
 /** Timeout of connecting to a receiver in milliseconds: look-up, TCP and TLS. */
 export const pushConnect = { timeoutMs: 5_000 } as const;
 
-/** Time for one of several addresses before the next is tried, in milliseconds. */
-const ATTEMPT_MS = 1_000;
-
 /**
  * Connects sockets to permitted targets only: checks names in the look-up, literal addresses before, and the final
  * address of each socket. A connection serves only its host, and the rules do not change, so that requests on an open
  * one need no further check.
  */
 export function guardedConnector(guard: TargetGuard, tls: TargetTls): Connectors.connector {
-  const { ca, cert, key } = tls;
-  const given = Object.entries({ ca, cert, key }).filter(([, value]) => value !== undefined);
-  const connect = buildConnector({
-    ...Object.fromEntries(given),
-    lookup: guard.lookup,
-    timeout: pushConnect.timeoutMs,
-    autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
-    minVersion: "TLSv1.2",
-    // Explicit, because an environment variable may change the default.
-    rejectUnauthorized: true,
-    allowH2: false,
-  });
+  const connect = connectorOf({ ...tlsOptions(tls), lookup: guard.lookup, timeout: pushConnect.timeoutMs });
   return (options, callback) => {
     try {
       guard.admit(options.hostname);
