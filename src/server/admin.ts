@@ -174,8 +174,6 @@ function dispatchOf(
       refuse: (request, error) => (isGrpc(request) ? connect : rest).refuse(request, error),
     },
     basePath: "",
-    cors: undefined,
-    headers: { "x-content-type-options": "nosniff" },
   });
   const watched = options.refused === undefined ? answering : withRejections(answering, options.refused);
   const { audit } = settings;

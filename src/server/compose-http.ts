@@ -90,11 +90,8 @@ export function composeHttp(
         refuse: (request, error) => (isGrpc(request) ? connect : rest).refuse(request, error),
       },
       basePath: settings.basePath,
-      cors:
-        settings.cors === undefined
-          ? undefined
-          : createCors(settings.cors, keyHeaders(settings), versionHeaders(settings)),
-      headers: { "x-content-type-options": "nosniff", ...(settings.tls !== undefined && parts.secureHeaders) },
+      cors: settings.cors && createCors(settings.cors, keyHeaders(settings), versionHeaders(settings)),
+      headers: settings.tls && parts.secureHeaders,
       forwarded: forwardedHeadersOf(settings, proxies, parts.secureHeaders),
     });
     const { audit, metrics } = settings;

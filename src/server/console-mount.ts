@@ -33,8 +33,6 @@ export function composeConsoleMount(
     bindings: [binding],
     fallback: { notFound: () => ({ status: 404 }), refuse: binding.refuse },
     basePath,
-    cors: undefined,
-    headers: { "x-content-type-options": "nosniff" },
   });
   const proxies = createProxies(settings.trust, settings.proxyHeaders);
   const dispatch = audit === undefined ? answering : { ...answering, refused: refusalAudit(audit, proxies) };

@@ -23,9 +23,9 @@ export interface DispatchOptions {
   readonly fallback: Fallback;
   /** Prefix of every request's path, without a trailing slash, if the framework does not remove it. */
   readonly basePath: string;
-  readonly cors: Cors | undefined;
-  /** Headers of every answer. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly cors?: Cors | undefined;
+  /** More headers of every answer. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
    * Headers of answers to requests that a trusted proxy received over TLS; undefined if answers do not depend on that.
    */
@@ -38,7 +38,7 @@ type ResponseOrPromise = HttpResponse | Promise<HttpResponse>;
 
 /** Finds the static route or binding that answers a request. */
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const headers = Object.entries(options.headers).flat();
+  const headers = ["x-content-type-options", "nosniff", ...Object.entries(options.headers ?? {}).flat()];
   const { cors, basePath, hosts, fallback, forwarded } = options;
   const secureHeaders = [...headers, ...Object.entries(forwarded?.headers ?? {}).flat()];
   return {

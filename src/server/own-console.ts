@@ -72,8 +72,6 @@ export async function openOwnConsole(options: OwnConsoleOptions): Promise<OwnCon
     bindings: [binding],
     fallback: { notFound: () => ({ status: 404 }), refuse: binding.refuse },
     basePath: "",
-    cors: undefined,
-    headers: { "x-content-type-options": "nosniff" },
   });
   const connections = new Connections({ limits, trust: undefined, logger });
   const handler = createNodeHandler(dispatch, logger);

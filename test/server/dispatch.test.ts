@@ -52,8 +52,6 @@ function dispatcher(more: Partial<DispatchOptions> = {}): NodeHandler {
     bindings: [rpc, rest],
     fallback: binding("fallback", () => false),
     basePath: "",
-    cors: undefined,
-    headers: { "x-content-type-options": "nosniff" },
     ...more,
   });
   return createNodeHandler(dispatch, silentLogger);
