@@ -1,6 +1,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { Connect } from "../client/connect.js";
-import type { Credential, Credentials } from "../client/credentials/credential.js";
+import { takesBearer } from "../client/credentials/bearer.js";
+import { type Credential, separated } from "../client/credentials/credential.js";
 import { checkEncrypted } from "../client/credentials/secret.js";
 import type { Binding } from "../client/discovery/interfaces.js";
 import { A2AError } from "../core/error.js";
@@ -20,9 +21,10 @@ export async function connectRemote(
   telemetry: OpenTelemetryApi | false,
 ): Promise<SubTaskClient> {
   const { stallMs, maxOutageMs } = remoteBounds;
+  const { named, unnamed } = separated(credentials);
   const client = await connect(url, {
     ...(passCaller && {
-      credentials: [callerCredential, ...credentialList(credentials)],
+      credentials: [callerCredential, ...unnamed, ...Object.values(named)],
       interceptors: [callerGuard(new URL(url).origin)],
       bindings: overHttp,
     }),
@@ -41,13 +43,6 @@ export async function connectRemote(
     resume: (taskId, after, options) =>
       client.follow(taskId, { stallMs, ...options, ...(after > 0 && { afterGeneration: after }) }),
   };
-}
-
-function credentialList(credentials: Credentials | undefined): readonly Credential[] {
-  if (credentials === undefined) return [];
-  if (Array.isArray(credentials)) return credentials;
-  const isOne = typeof (credentials as Credential).apply === "function";
-  return isOne ? [credentials as Credential] : Object.values(credentials as Readonly<Record<string, Credential>>);
 }
 
 /**
@@ -75,10 +70,7 @@ function callerGuard(origin: string): Interceptor {
 
 /** Satisfies bearer token schemes with the caller's token, which such calls already carry. */
 const callerCredential: Credential = {
-  fits: ({ scheme }) => {
-    if (scheme.case === "httpAuthSecurityScheme") return /^bearer$/i.test(scheme.value.scheme);
-    return scheme.case === "oauth2SecurityScheme" || scheme.case === "openIdConnectSecurityScheme";
-  },
+  fits: takesBearer,
   apply: ({ header }) => {
     if (!header.has("authorization")) throw new A2AError("UNAUTHENTICATED", "The call has no caller.");
   },

@@ -13,7 +13,7 @@ export function bearer(token: Secret, options: SentOptions = {}): Credential {
 }
 
 /** True if a bearer token of any issuer satisfies a scheme. */
-function takesBearer({ scheme }: SecurityScheme): boolean {
+export function takesBearer({ scheme }: SecurityScheme): boolean {
   if (scheme.case === "httpAuthSecurityScheme") return scheme.value.scheme.toLowerCase() === "bearer";
   return scheme.case === "oauth2SecurityScheme" || scheme.case === "openIdConnectSecurityScheme";
 }

@@ -1,8 +1,7 @@
 import type { AgentCard, SecurityRequirement, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { membersOf } from "../../core/members.js";
 import { aBoolean, assertOptions, aText, type OptionChecks } from "../../core/options.js";
 import { placeOf } from "./api-key.js";
-import type { Credential, Credentials } from "./credential.js";
+import { type Credential, type Credentials, separated } from "./credential.js";
 
 /** A scheme that calls satisfy, and its credential. */
 export interface ChosenScheme {
@@ -110,13 +109,6 @@ function unionOfScopes(one: Scopes, other: Scopes): Scopes {
   return all;
 }
 
-/**
- * True for a single credential, false for a record of several by name. The record may contain the names `fits` and
- * `apply`.
- */
-const isOne = (credentials: Credentials): credentials is Credential =>
-  typeof membersOf(credentials).fits === "function";
-
 /** The caller's credentials, matched against one card. */
 class Wallet {
   readonly #card: AgentCard;
@@ -128,12 +120,10 @@ class Wallet {
   constructor(card: AgentCard, credentials: Credentials | undefined, options: ChooseOptions) {
     this.#card = card;
     this.#options = options;
-    const isList = Array.isArray(credentials);
-    const isNamed = credentials !== undefined && !isList && !isOne(credentials);
-    this.#named = new Map(isNamed ? Object.entries(credentials as Readonly<Record<string, Credential>>) : []);
-    const given = isNamed || credentials === undefined ? [] : isList ? credentials : [credentials as Credential];
-    this.#isEmpty = this.#named.size + given.length === 0;
-    this.#unnamed = options.certificate === true ? [...given, clientCertificate()] : given;
+    const { named, unnamed } = separated(credentials);
+    this.#named = new Map(Object.entries(named));
+    this.#isEmpty = this.#named.size + unnamed.length === 0;
+    this.#unnamed = options.certificate === true ? [...unnamed, clientCertificate()] : unnamed;
   }
 
   /** Returns the credentials for all schemes of a requirement, or undefined. */

@@ -1,4 +1,5 @@
 import type { AgentCard, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { membersOf } from "../../core/members.js";
 import type { HttpClient } from "../platform.js";
 
 /** Receives a credential's value. */
@@ -42,3 +43,15 @@ export interface Credential {
 
 /** One credential, a list whose first match is used, or a record by scheme name of the card. */
 export type Credentials = Credential | readonly Credential[] | Readonly<Record<string, Credential>>;
+
+/** Separates credentials by scheme name from those without one. */
+export function separated(credentials: Credentials = []): {
+  readonly named: Readonly<Record<string, Credential>>;
+  readonly unnamed: readonly Credential[];
+} {
+  if (Array.isArray(credentials)) return { named: {}, unnamed: credentials };
+  // A record may contain the names `fits` and `apply`.
+  const isOne = typeof membersOf(credentials).fits === "function";
+  if (isOne) return { named: {}, unnamed: [credentials as Credential] };
+  return { named: credentials as Readonly<Record<string, Credential>>, unnamed: [] };
+}
