@@ -54,7 +54,7 @@ function taskEvent(task: Task): StreamResponse {
 }
 
 /** True if an event carries ids and a state that ends a wait. */
-function tellsState({ payload }: StreamResponse): boolean {
+export function tellsState({ payload }: StreamResponse): boolean {
   if (payload.case !== "task" && payload.case !== "statusUpdate") return false;
   return endsBlockingSend(payload.value.status?.state ?? TaskState.UNSPECIFIED);
 }

@@ -3,13 +3,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createServer as createParley } from "../../../src/index.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { keyPair } from "../../card/signing/keys.js";
 import { freePort } from "../../support/free-port.js";
-import { openWorld, runIn } from "./world.js";
+import { Gate, gates, openWorld, runIn } from "./world.js";
 
 describe.each([
   ["jsonrpc", "1.0"],
@@ -56,6 +57,47 @@ describe("send --push-listen", () => {
       expect(exit, err).toBe(0);
       expect(out).toContain("State: COMPLETED");
     } finally {
+      await world.close();
+    }
+  });
+
+  it("waits for the next notification if the task runs again after one", async () => {
+    const gate = new Gate();
+    gates.set("again", gate);
+    const port = await freePort();
+    const hook = `http://127.0.0.1:${port}/hook`;
+    const world = await openWorld({ push: { allowHttp: true, ports: [port], allow: ["127.0.0.1"] } });
+    const gets = () => world.seen.filter(({ method }) => method === "GetTask").length;
+    let told = "";
+    try {
+      const argv = ["send", "gate again", "-a", "AGENT", "--push-listen", "--push-url", hook, "--poll-interval", "30s"];
+      const ended = world.run(argv, {
+        onOutput: (_, text) => {
+          told += text;
+        },
+      });
+      await expect.poll(() => told).toMatch(/Task ID: \S+\n/);
+      const taskId = /Task ID: (\S+)/.exec(told)?.[1] ?? "";
+      const [sent] = world.seen.filter(({ method }) => method === "SendMessage");
+      const token = sent?.request.configuration.taskPushNotificationConfig.token;
+      // Another client has answered already.
+      const status = { state: "TASK_STATE_INPUT_REQUIRED" };
+      const { status: answer } = await fetch(hook, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-a2a-notification-token": token },
+        body: JSON.stringify({ statusUpdate: { taskId, contextId: "c", status } }),
+      });
+      expect(answer).toBe(204);
+      await expect.poll(gets).toBe(1);
+      await setTimeout(200);
+      expect(gets()).toBe(1);
+      gate.open();
+      const { exit, out, err } = await ended;
+      expect(exit, err).toBe(0);
+      expect(out).toContain("State: COMPLETED");
+      expect(gets()).toBe(2);
+    } finally {
+      gate.open();
       await world.close();
     }
   });

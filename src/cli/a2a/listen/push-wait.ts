@@ -1,15 +1,14 @@
 import type { Task } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
-import { orAborted, within } from "../../../core/async.js";
+import { orAborted, Waiters, within } from "../../../core/async.js";
 import { isLoopback } from "../../../core/net.js";
 import { newToken } from "../../../push-receiver/arrival.js";
-import type { PushEvent } from "../../../push-receiver/index.js";
-import { endsBlockingSend } from "../../../task/state.js";
 import { checkCapability } from "../capability.js";
 import { type Context, ownOption } from "../context.js";
 import { usage } from "../errors.js";
+import { tellsState } from "../events.js";
 import { httpUrl, wholeNumber } from "../kinds.js";
 import { isSettled } from "../task-result.js";
-import { openWebhook, type Webhook } from "./webhook.js";
+import { openWebhook } from "./webhook.js";
 
 /** Polls in place of which a notification is waited for: it may be lost. */
 const POLLS = 10;
@@ -37,55 +36,36 @@ export async function openPushWait(context: Context): Promise<PushWait> {
   }
   const token = newToken();
   context.out.redactor.add(token);
-  const settledTasks = new SettledTasks();
+  const settledIds = new Set<string>();
+  const told = new Waiters();
   const webhook = await openWebhook({
     host: url === undefined || isLoopback(url) ? "127.0.0.1" : "0.0.0.0",
     port: port ?? (url === undefined ? 0 : Number(new URL(url).port || 80)),
     path: new URL(url ?? "http://a/").pathname,
     url,
     trust: { tokens: [token], acceptUnsigned: true },
-    handle: async (event) => settledTasks.add(event),
+    handle: async ({ taskId, response }) => {
+      if (!tellsState(response)) return;
+      settledIds.add(taskId);
+      told.release();
+    },
     refused: (why) => context.out.warn(`a notification was refused: ${why}`),
   });
   context.out.note(`note: waiting for push notifications at ${webhook.url}`);
-  return waitAt(context, webhook, token, settledTasks);
-}
-
-function waitAt(context: Context, webhook: Webhook, token: string, settledTasks: SettledTasks): PushWait {
   const { signal, settings } = context;
   return {
     config: { url: webhook.url, token },
     close: () => webhook.close(),
     settled: async (first, history) => {
-      const { client } = await context.agent();
       let task = first;
+      let polls = POLLS;
       while (!isSettled(task)) {
-        await orAborted(within(POLLS * settings.pollInterval, settledTasks.settled(task.id)), signal);
-        task = await client.getTask({ id: task.id, ...history }, { signal });
+        if (!settledIds.has(task.id)) await orAborted(within(polls * settings.pollInterval, told.wait()), signal);
+        // After a notification the task may run again, or the answer be older than that. The next wait is a usual poll.
+        polls = settledIds.delete(task.id) ? 1 : POLLS;
+        task = await agent.client.getTask({ id: task.id, ...history }, { signal });
       }
       return task;
     },
   };
-}
-
-class SettledTasks {
-  readonly #settled = new Set<string>();
-  #notify: () => void = () => {};
-
-  add({ taskId, response: { payload } }: PushEvent): void {
-    if (payload.case !== "task" && payload.case !== "statusUpdate") return;
-    if (!endsBlockingSend(payload.value.status?.state ?? 0)) return;
-    this.#settled.add(taskId);
-    this.#notify();
-  }
-
-  /** Resolves when a task is finished or needs its client. */
-  settled(taskId: string): Promise<void> {
-    return new Promise((resolve) => {
-      this.#notify = () => {
-        if (this.#settled.has(taskId)) resolve();
-      };
-      this.#notify();
-    });
-  }
 }
