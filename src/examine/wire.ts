@@ -42,9 +42,26 @@ export class Wire {
       const ask = this.#withExtensions(given);
       const sent = this.#change?.(ask) ?? ask;
       const answer = await http(sent);
-      const exchange = new Recorded(sent, answer);
+      const decoder = new TextDecoder();
+      const exchange = {
+        ask: sent,
+        status: answer.status,
+        mediaType: essenceOf(answer.contentType),
+        get headers() {
+          return answer.headers;
+        },
+        body: "",
+        trailer: (name: string) => answer.trailers?.get(name) ?? answer.headers.get(name) ?? undefined,
+      };
       this.#last = exchange;
-      return observed(answer, exchange);
+      return observed(answer, {
+        text: (text) => {
+          exchange.body = text;
+        },
+        chunk: (chunk) => {
+          if (exchange.body.length < MAX_BODY) exchange.body += decoder.decode(chunk, { stream: true });
+        },
+      });
     };
   };
 
@@ -74,46 +91,6 @@ export class Wire {
   }
 }
 
-class Recorded implements WireExchange {
-  readonly ask: HttpAsk;
-  readonly #answer: HttpAnswer;
-  readonly #decoder = new TextDecoder();
-  #body = "";
-
-  constructor(ask: HttpAsk, answer: HttpAnswer) {
-    this.ask = ask;
-    this.#answer = answer;
-  }
-
-  readonly text = (text: string): void => {
-    this.#body = text;
-  };
-
-  readonly chunk = (chunk: Uint8Array): void => {
-    if (this.#body.length < MAX_BODY) this.#body += this.#decoder.decode(chunk, { stream: true });
-  };
-
-  get body(): string {
-    return this.#body;
-  }
-
-  get status(): number {
-    return this.#answer.status;
-  }
-
-  get mediaType(): string {
-    return essenceOf(this.#answer.contentType);
-  }
-
-  get headers(): Headers {
-    return this.#answer.headers;
-  }
-
-  trailer(name: string): string | undefined {
-    return this.#answer.trailers?.get(name) ?? this.#answer.headers.get(name) ?? undefined;
-  }
-}
-
 /** Returns a request with another value of a header. @param name in lower case */
 export function withHeader(ask: HttpAsk, name: string, value: string): HttpAsk {
   return { ...ask, headers: otherHeaders(ask, name).set(name, value) };
@@ -130,7 +107,7 @@ function otherHeaders({ headers }: HttpAsk, ...names: readonly string[]): Map<st
 }
 
 /** Observes the body of an answer: the whole as text, or its chunks. */
-export interface BodyObserver {
+interface BodyObserver {
   readonly text: (text: string) => void;
   readonly chunk: (chunk: Uint8Array) => void;
 }
