@@ -4,111 +4,86 @@ import type { Context, Run } from "../context.js";
 import { type Failure, usage } from "../errors.js";
 import { changeFile } from "../replace-file.js";
 import { fields } from "../text.js";
-import { bookFile, bookLines, isAgentName, MAX_BOOK_BYTES, type NamedAgent, namedAgent } from "./names.js";
+import { agentsIn, bookFile, bookLines, isAgentName, MAX_BOOK_BYTES, type NamedAgent, namedAgent } from "./names.js";
 
 /** `agents add`: names an agent. Nothing is called. A file is stored with its whole path, a host as a URL. */
 export const add: Run = async (context, [name = "", ref = ""]) => {
-  const book = new AgentBook(context.io);
+  const path = bookPath(context.io);
   const reference = await referenceOf(ref, context, "the agent");
   const agent = "file" in reference ? reference.file : reference.url.href;
   if (/[\r\n]/.test(agent)) throw usage("the agent: a path in the address book is one line");
-  await book.add({ name, agent }, context.own("force").length > 0);
+  checkName(name);
+  await change(path, (lines) => {
+    const at = lineOf(lines, name);
+    if (at >= 0 && context.own("force").length === 0) throw taken(name);
+    return at < 0 ? [...lines, `${name} ${agent}`] : lines.with(at, `${name} ${agent}`);
+  });
   printAgent(context, { name, agent });
 };
 
 /** `agents list`: prints the address book. */
 export const list: Run = async ({ io, out }) => {
-  const all = new AgentBook(io).all();
+  const all = agentsIn(bookPath(io)).toSorted((one, other) => (one.name < other.name ? -1 : 1));
   if (out.mode.isJson) return out.json(all);
   for (const { name, agent } of all) out.text(`${fields({ Name: name, Agent: agent })}\n`);
   if (all.length === 0) out.note("note: the address book is empty");
 };
 
 /** `agents show`: prints an agent of the address book. Nothing is called. */
-export const show: Run = async (context, [name = ""]) => printAgent(context, new AgentBook(context.io).get(name));
+export const show: Run = async (context, [name = ""]) => printAgent(context, agentOf(bookPath(context.io), name));
 
 /** `agents remove`: removes an agent from the address book. Its logins stay stored. */
 export const remove: Run = async (context, [name = ""]) => {
-  const book = new AgentBook(context.io);
-  const gone = book.get(name);
-  await book.remove(name);
+  const path = bookPath(context.io);
+  const gone = agentOf(path, name);
+  await change(path, (lines) => {
+    if (lineOf(lines, name) < 0) throw unknown(name);
+    return lines.filter((line) => namedAgent(line)?.name !== name);
+  });
   printAgent(context, gone);
 };
 
 /** `agents rename`: gives an agent of the address book another name. */
 export const rename: Run = async (context, [name = "", next = ""]) => {
-  const book = new AgentBook(context.io);
-  await book.rename(name, next);
-  printAgent(context, book.get(next));
+  const path = bookPath(context.io);
+  checkName(next);
+  await change(path, (lines) => {
+    const at = lineOf(lines, name);
+    if (at < 0) throw unknown(name);
+    if (lineOf(lines, next) >= 0) throw taken(next);
+    return lines.with(at, `${next} ${namedAgent(lines[at] ?? "")?.agent}`);
+  });
+  printAgent(context, agentOf(path, next));
 };
 
 function printAgent({ out }: Context, { name, agent }: NamedAgent): void {
   out.result({ name, agent }, fields({ Name: name, Agent: agent }));
 }
 
-/** The address book of the user. A change keeps the lines that it does not concern, comments too. */
-class AgentBook {
-  readonly path: string;
+/** Returns the path of the address book. @throws Failure without a home directory */
+function bookPath(io: Io): string {
+  const path = bookFile(io);
+  if (path === undefined) throw usage("the folder of the address book is unknown", "set XDG_CONFIG_HOME or HOME");
+  return path;
+}
 
-  /** @throws Failure without a home directory */
-  constructor(io: Io) {
-    const path = bookFile(io);
-    if (path === undefined) throw usage("the folder of the address book is unknown", "set XDG_CONFIG_HOME or HOME");
-    this.path = path;
-  }
+/** Returns an agent. @throws Failure for an unknown name */
+function agentOf(path: string, name: string): NamedAgent {
+  const found = agentsIn(path).find((each) => each.name === name);
+  if (found === undefined) throw unknown(name);
+  return found;
+}
 
-  /** Returns all agents, by name. @throws Failure */
-  all(): readonly NamedAgent[] {
-    const all = bookLines(this.path).flatMap((line) => namedAgent(line) ?? []);
-    return all.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  }
-
-  /** Returns an agent. @throws Failure for an unknown name */
-  get(name: string): NamedAgent {
-    const found = this.all().find((each) => each.name === name);
-    if (found === undefined) throw unknown(name);
-    return found;
-  }
-
-  /** Adds an agent, or replaces the one of this name. @throws Failure for a name that is taken or not valid */
-  add({ name, agent }: NamedAgent, isReplaced: boolean): Promise<void> {
-    checkName(name);
-    return this.#change((lines) => {
-      const at = lineOf(lines, name);
-      if (at >= 0 && !isReplaced) throw taken(name);
-      return at < 0 ? [...lines, `${name} ${agent}`] : lines.with(at, `${name} ${agent}`);
-    });
-  }
-
-  /** Removes an agent. @throws Failure for an unknown name */
-  remove(name: string): Promise<void> {
-    return this.#change((lines) => {
-      if (lineOf(lines, name) < 0) throw unknown(name);
-      return lines.filter((line) => namedAgent(line)?.name !== name);
-    });
-  }
-
-  /** Gives an agent another name. @throws Failure for an unknown name, and one that is taken or not valid */
-  rename(name: string, next: string): Promise<void> {
-    checkName(next);
-    return this.#change((lines) => {
-      const at = lineOf(lines, name);
-      if (at < 0) throw unknown(name);
-      if (lineOf(lines, next) >= 0) throw taken(next);
-      return lines.with(at, `${next} ${namedAgent(lines[at] ?? "")?.agent}`);
-    });
-  }
-
-  #change(changed: (lines: readonly string[]) => readonly string[]): Promise<void> {
-    const text = (): string => {
-      const before = bookLines(this.path);
-      const lines = changed(before.at(-1) === "" ? before.slice(0, -1) : before);
-      const after = lines.map((line) => `${line}\n`).join("");
-      if (Buffer.byteLength(after) > MAX_BOOK_BYTES) throw usage(`${this.path} would be larger than 256 KiB`);
-      return after;
-    };
-    return changeFile(this.path, text, "The address book cannot be changed");
-  }
+/** Changes the address book under its lock. Lines that this does not concern are kept, comments too. */
+function change(path: string, changed: (lines: readonly string[]) => readonly string[]): Promise<void> {
+  const text = (): string => {
+    const before = bookLines(path);
+    const lines = changed(before.at(-1) === "" ? before.slice(0, -1) : before);
+    const after = lines.map((line) => `${line}\n`).join("");
+    if (Buffer.byteLength(after) > MAX_BOOK_BYTES) throw usage(`${path} would be larger than 256 KiB`);
+    return after;
+  };
+  return changeFile(path, text, "The address book cannot be changed");
 }
 
 const lineOf = (lines: readonly string[], name: string): number =>

@@ -49,13 +49,14 @@ export function bookLines(path: string): readonly string[] {
   }
 }
 
+/** Returns the agents of the address book, in its order. @throws Failure */
+export function agentsIn(path: string): NamedAgent[] {
+  return bookLines(path).flatMap((line) => namedAgent(line) ?? []);
+}
+
 /** Replaces a name of the address book by its agent. Other references are returned as they are. @throws Failure */
 export function withoutName(io: Io, ref: string): string {
   const path = isAgentName(ref) ? bookFile(io) : undefined;
   if (path === undefined) return ref;
-  return (
-    bookLines(path)
-      .flatMap((line) => namedAgent(line) ?? [])
-      .find(({ name }) => name === ref)?.agent ?? ref
-  );
+  return agentsIn(path).find(({ name }) => name === ref)?.agent ?? ref;
 }
