@@ -1,7 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { ListTasksResponseSchema, type Task, TaskSchema, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { ListTasksResponseSchema, type Task, TaskSchema, type TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { given } from "../../core/options.js";
+import { stateNamed } from "../../task/state-name.js";
 import { type Context, historyLength, ownOption, type Run } from "./context.js";
 import { usage } from "./errors.js";
 import { EventPrinter, noteNoStream, readEvents } from "./events.js";
@@ -137,12 +138,8 @@ function requestOf(context: Context) {
 }
 
 function state(text: string): TaskState {
-  const name = text
-    .toUpperCase()
-    .replaceAll("-", "_")
-    .replace(/^TASK_STATE_/, "");
-  const value = TaskState[name as keyof typeof TaskState];
-  if (typeof value !== "number" || value === TaskState.UNSPECIFIED) throw new Error("is not a state of a task");
+  const value = stateNamed(text);
+  if (value === undefined) throw new Error("is not a state of a task");
   return value;
 }
 

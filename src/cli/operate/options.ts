@@ -1,6 +1,7 @@
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type TaskState, TaskStateSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { stateNamed } from "../../task/state-name.js";
 import { stateName } from "./format.js";
 
 interface Reach {
@@ -54,27 +55,23 @@ export function several(value: string, before: readonly string[] = []): string[]
   return [...before, value];
 }
 
-export function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
-  return value;
+/** Returns a reader of numbers within bounds. @param what describes them in the error */
+function numberIn(min: number, max: number, isWhole: boolean, what: string): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    const isIn = value >= min && value <= max && (!isWhole || Number.isInteger(value));
+    if (!isIn || text.trim() === "") throw new InvalidArgumentError(`It must be a ${what}.`);
+    return value;
+  };
 }
 
-export function position(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > 0xffff_ffff || text.trim() === "") {
-    throw new InvalidArgumentError("It must be a whole number from 0.");
-  }
-  return value;
-}
+const MAX = Number.MAX_SAFE_INTEGER;
 
-function seconds(text: string): number {
-  const value = Number(text);
-  if (!(value >= 0 && value <= 86_400) || text.trim() === "") {
-    throw new InvalidArgumentError("It must be a number of seconds from 0 to 86400.");
-  }
-  return value;
-}
+export const wholeNumber: (text: string) => number = numberIn(1, MAX, true, "whole number from 1");
+
+export const position: (text: string) => number = numberIn(0, 0xffff_ffff, true, "whole number from 0");
+
+const seconds = numberIn(0, 86_400, false, "number of seconds from 0 to 86400");
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -88,20 +85,10 @@ export function time(text: string): Timestamp {
   return timestampFromMs(ms);
 }
 
-const states = new Map(
-  Object.values(TaskState)
-    .filter((value) => typeof value === "number" && value !== TaskState.UNSPECIFIED)
-    .map((value) => [stateName(value as TaskState), value as TaskState]),
-);
-
 /** Reads a state, and adds it to those before. */
 export function taskState(text: string, before: readonly TaskState[] = []): TaskState[] {
-  const state = states.get(
-    text
-      .toLowerCase()
-      .replace(/^task_state_/, "")
-      .replaceAll("_", "-"),
-  );
-  if (state === undefined) throw new InvalidArgumentError(`It must be one of ${[...states.keys()].join(", ")}.`);
-  return [...before, state];
+  const state = stateNamed(text);
+  if (state !== undefined) return [...before, state];
+  const names = TaskStateSchema.values.map(({ number }) => stateName(number)).slice(1);
+  throw new InvalidArgumentError(`It must be one of ${names.join(", ")}.`);
 }
