@@ -3,7 +3,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { Logger } from "../../../core/log.js";
 import { ownHeaders } from "../../../push-receiver/arrival.js";
-import { createPushReceiver, type PushEvent, type PushReceiverOptions } from "../../../push-receiver/index.js";
+import {
+  createPushReceiver,
+  type PushEvent,
+  type PushReceiverOptions,
+  PushRefusal,
+} from "../../../push-receiver/index.js";
+import { collect } from "../../../push-receiver/request.js";
 
 /** Largest notification, in bytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -57,8 +63,12 @@ export async function openWebhook(options: WebhookOptions): Promise<Webhook> {
   const receiver = createPushReceiver({ ...trust, audience: url.replace(/[?#].*$/, ""), logger: refusalLog(refused) });
   answer = async (request, response) => {
     if (new URL(request.url ?? "/", "http://a").pathname !== path) return end(response, 404);
-    const body = await bodyOf(request);
-    if (body === undefined) return end(response, 413);
+    const bytes = await collect(request, MAX_BYTES).catch((error: unknown) => {
+      if (error instanceof PushRefusal) return undefined;
+      throw error;
+    });
+    if (bytes === undefined) return end(response, 413);
+    const body = Buffer.from(bytes.buffer);
     const arrival = { headers: ownHeaders(request.headers), body };
     await receiver.handler((event) => handle(event, arrival))(Object.assign(request, { body }), response);
   };
@@ -74,18 +84,6 @@ export async function openWebhook(options: WebhookOptions): Promise<Webhook> {
 function end(response: ServerResponse, status: number): void {
   response.statusCode = status;
   response.end();
-}
-
-/** Reads a body; undefined if it is too large. */
-async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    size += (chunk as Buffer).length;
-    if (size > MAX_BYTES) return undefined;
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks);
 }
 
 function refusalLog(refused: (why: string) => void): Logger {
