@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import {
   type AgentCard,
+  type Message,
   Role,
   type SendMessageRequest,
   SendMessageRequestSchema,
@@ -98,14 +99,23 @@ export async function firstOf<T>(stream: AsyncIterable<T>): Promise<T | undefine
   return undefined;
 }
 
+/** Members of a message that a check changes. */
+type Changes = Partial<Pick<Message, "taskId" | "contextId" | "parts">>;
+
 /** Returns a message that the agent answers without waiting for the task. */
-export function request({ text }: Probe): SendMessageRequest {
+export function request({ text }: Probe, changes: Changes = {}): SendMessageRequest {
   const message = {
     messageId: newId(),
     role: Role.USER,
     parts: [{ content: { case: "text" as const, value: text } }],
+    ...changes,
   };
   return create(SendMessageRequestSchema, { message, configuration: { returnImmediately: true } });
+}
+
+/** Sends such a message, and returns the agent's answer. */
+export function sent(probe: Probe, changes: Changes): Promise<unknown> {
+  return probe.client.sendMessage(request(probe, changes), { signal: probe.signal });
 }
 
 /** Returns a check of the task that the first message began, which is skipped without one. */

@@ -1,8 +1,7 @@
-import { create } from "@bufbuild/protobuf";
-import { Role, SendMessageRequestSchema, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { Role, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isTerminal } from "../../task/state.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
-import { type Check, callError, expectError, type Finding, ofBegunTask, request, unknownId } from "../check.js";
+import { type Check, callError, expectError, type Finding, ofBegunTask, request, sent, unknownId } from "../check.js";
 
 /** A version that no agent speaks. */
 const UNKNOWN_VERSION = "99.0";
@@ -68,11 +67,7 @@ export const operationChecks: readonly Check[] = [
     section: "5.7",
     requirement: "a message without parts fails with InvalidParamsError",
     mend: "refuse messages without parts before they reach the agent",
-    run: async (probe) => {
-      const empty = request(probe);
-      if (empty.message !== undefined) empty.message.parts = [];
-      return expectError(probe.client.sendMessage(empty, { signal: probe.signal }), "INVALID_PARAMS");
-    },
+    run: (probe) => expectError(sent(probe, { parts: [] }), "INVALID_PARAMS"),
   },
   {
     name: "send-unknown",
@@ -80,11 +75,7 @@ export const operationChecks: readonly Check[] = [
     section: "3.4.2",
     requirement: "a message to an unknown task fails with TaskNotFoundError",
     mend: "look up the taskId of a message, and begin a new task only for messages without one",
-    run: async (probe) => {
-      const lost = request(probe);
-      if (lost.message !== undefined) lost.message.taskId = unknownId();
-      return expectError(probe.client.sendMessage(lost, { signal: probe.signal }), "TASK_NOT_FOUND");
-    },
+    run: (probe) => expectError(sent(probe, { taskId: unknownId() }), "TASK_NOT_FOUND"),
   },
   {
     name: "get",
@@ -140,11 +131,8 @@ export const operationChecks: readonly Check[] = [
     requirement: "a message to a finished task fails with UnsupportedOperationError",
     mend: "refuse messages to tasks in a terminal state; a new task in the same context continues the talk",
     run: ofBegunTask(async (task, probe) => {
-      const { client, signal } = probe;
       if (!isTerminal(task.status?.state ?? TaskState.UNSPECIFIED)) return { skipped: "the task is not finished" };
-      const again = request(probe);
-      if (again.message !== undefined) again.message.taskId = task.id;
-      return expectError(client.sendMessage(again, { signal }), "UNSUPPORTED_OPERATION");
+      return expectError(sent(probe, { taskId: task.id }), "UNSUPPORTED_OPERATION");
     }),
   },
   {
@@ -154,10 +142,7 @@ export const operationChecks: readonly Check[] = [
     requirement: "a message whose contextId is not that of its task fails",
     mend: "compare the contextId of a message with that of the task that it names",
     run: ofBegunTask(async (task, probe) => {
-      const { client, signal } = probe;
-      const mixed = request(probe);
-      if (mixed.message !== undefined) Object.assign(mixed.message, { taskId: task.id, contextId: unknownId() });
-      const error = await callError(client.sendMessage(create(SendMessageRequestSchema, mixed), { signal }));
+      const error = await callError(sent(probe, { taskId: task.id, contextId: unknownId() }));
       return error === undefined ? { fault: "the message is accepted" } : undefined;
     }),
   },
