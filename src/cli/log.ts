@@ -2,6 +2,9 @@ import { inspect } from "node:util";
 import type { Logger } from "../core/log.js";
 import type { LogFormat, LogLevel } from "./command-options.js";
 
+/** Buffer for lines that stderr does not accept, as on a full disk, in characters; further ones are dropped. */
+const MAX_KEPT = 1_048_576;
+
 export interface LogStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -19,8 +22,12 @@ export function isPretty(format: LogFormat, stream: LogStream): boolean {
 export async function createLog(level: LogLevel, format: LogFormat): Promise<Logger> {
   if (isPretty(format, process.stderr)) return prettyLog(level, process.stderr);
   // Loaded only if used.
-  const { jsonLog } = await import("./json-log.js");
-  return jsonLog(level);
+  const { default: pino } = await import("pino");
+  const stderr = pino.destination({ dest: 2, sync: true, maxLength: MAX_KEPT });
+  // The failure cannot be reported, and shall not be thrown: the line is retried with the next one.
+  stderr.on("error", () => {});
+  const log: Logger = pino({ level }, stderr);
+  return log;
 }
 
 const levels = ["debug", "info", "warn", "error"] as const;
