@@ -1,15 +1,13 @@
 import { inspect } from "node:util";
 import type { Logger } from "../core/log.js";
 import type { LogFormat, LogLevel } from "./command-options.js";
+import type { OutputStream } from "./io.js";
+import { paint } from "./look.js";
 
 /** Buffer for lines that stderr does not accept, as on a full disk, in characters; further ones are dropped. */
 const MAX_KEPT = 1_048_576;
 
-export interface LogStream {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  /** Follows NO_COLOR, FORCE_COLOR and TERM, as Node.js does for terminals. */
-  hasColors?(): boolean;
+export interface LogStream extends Pick<OutputStream, "isTTY" | "columns" | "hasColors"> {
   write(text: string): unknown;
 }
 
@@ -33,12 +31,11 @@ export async function createLog(level: LogLevel, format: LogFormat): Promise<Log
 const levels = ["debug", "info", "warn", "error"] as const;
 const ranks: readonly string[] = levels;
 
-const colours = { debug: "2", info: "32", warn: "33", error: "31" } as const;
+const colours = { debug: "dim", info: "green", warn: "yellow", error: "red" } as const;
 
 /** Writes a line for each entry, with time, level, message and fields, and the stacks of errors below it. */
 export function prettyLog(level: LogLevel, stream: LogStream, now: () => Date = () => new Date()): Logger {
-  const colour = stream.hasColors?.() === true;
-  const paint = (code: string, text: string): string => (colour ? `\x1b[${code}m${text}\x1b[0m` : text);
+  const look = { colour: stream.hasColors?.() === true };
   const log: Logger & { level: string } = {
     level,
     debug: (facts, message) => write("debug", facts, message),
@@ -51,9 +48,9 @@ export function prettyLog(level: LogLevel, stream: LogStream, now: () => Date = 
   const write = (name: (typeof levels)[number], facts: object, message: string): void => {
     if (!isLogged(name)) return;
     const { text, stack } = factsOf(facts);
-    const tag = paint(colours[name], name.toUpperCase().padEnd(5));
-    const line = [paint("2", clock(now())), tag, printable(message)].join(" ");
-    stream.write(`${line}${text === "" ? "" : paint("2", `  ${text}`)}\n${stack === "" ? "" : paint("2", stack)}`);
+    const tag = paint(name.toUpperCase().padEnd(5), colours[name], look);
+    const line = [paint(clock(now()), "dim", look), tag, printable(message)].join(" ");
+    stream.write(`${line}${text === "" ? "" : paint(`  ${text}`, "dim", look)}\n${paint(stack, "dim", look)}`);
   };
   return log;
 }

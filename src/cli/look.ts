@@ -1,7 +1,7 @@
 import type { OutputStream } from "./io.js";
 
 /** Colours, as SGR codes. */
-const colours = { red: "31", green: "32", yellow: "33", dim: "2", bold: "1" } as const;
+const colours = { red: "31", green: "32", yellow: "33", magenta: "35", cyan: "36", dim: "2", bold: "1" } as const;
 
 export type Colour = keyof typeof colours;
 
@@ -39,7 +39,6 @@ export function widthOf(text: string): number {
 
 /** Cuts a text to a width, with an ellipsis in place of the omitted rest. */
 export function cut(text: string, width: number): string {
-  if (text.length <= width && widthOf(text) <= width) return text;
   if (widthOf(text) <= width) return text;
   let kept = "";
   let used = 1;

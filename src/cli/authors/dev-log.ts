@@ -3,6 +3,7 @@ import type { AppendRequest } from "../../store/task-store.js";
 import { decodeEntry } from "../../task/entry.js";
 import type { LogLevel } from "../command-options.js";
 import { type LogStream, prettyLog, printable } from "../log.js";
+import { type Colour, paint } from "../look.js";
 import { eventOf } from "../operate/entry.js";
 
 /** Facts of a call and of the end of an execution, as the server logs them. */
@@ -30,13 +31,13 @@ const WIDTH = 160;
 /** A log for the author of an agent: a short line for each call and each stored event, and other lines as `serve`. */
 export class DevLog {
   readonly #stream: LogStream;
-  readonly #colour: boolean;
+  readonly #look: { readonly colour: boolean };
   readonly #now: () => Date;
   #isSilent = false;
 
   constructor(stream: LogStream, now: () => Date = () => new Date()) {
     this.#stream = stream;
-    this.#colour = stream.hasColors?.() === true;
+    this.#look = { colour: stream.hasColors?.() === true };
     this.#now = now;
   }
 
@@ -69,25 +70,25 @@ export class DevLog {
 
   #call({ method = "-", binding = "", code = "", ms, taskId }: Facts): void {
     const took = ms === undefined ? "" : `  ${ms} ms`;
-    this.#line("call", taskId ?? "", `${method}  ${binding}  ${code}${took}`, code === "OK" ? undefined : RED);
+    this.#line("call", taskId ?? "", `${method}  ${binding}  ${code}${took}`, code === "OK" ? undefined : "red");
   }
 
-  #line(kind: "call" | "event", taskId: string, text: string, colour?: string): void {
+  #line(kind: "call" | "event", taskId: string, text: string, colour?: Colour): void {
     if (this.#isSilent) return;
+    const look = this.#look;
     const time = this.#now().toTimeString().slice(0, 8);
     const task = taskId === "" ? "-".padEnd(8) : taskId.slice(-8);
     const width = (this.#stream.columns ?? WIDTH) - `${time} event ${task}  `.length;
     const shown = printable(text.replaceAll(/\s/g, " "));
     const clipped = shown.length > width ? `${shown.slice(0, Math.max(width - 1, 20))}…` : shown;
-    const start = `${this.#paint("2", time)} ${this.#paint(kind === "call" ? "36" : "35", kind.padEnd(5))}`;
-    this.#stream.write(`${start} ${this.#paint("2", task)}  ${this.#paint(colour, clipped)}\n`);
-  }
-
-  #paint(code: string | undefined, text: string): string {
-    return this.#colour && code !== undefined ? `\x1b[${code}m${text}\x1b[0m` : text;
+    const start = `${paint(time, "dim", look)} ${paint(kind.padEnd(5), kind === "call" ? "cyan" : "magenta", look)}`;
+    this.#stream.write(`${start} ${paint(task, "dim", look)}  ${paint(clipped, colour, look)}\n`);
   }
 }
 
-const RED = "31";
-
-const ends: Readonly<Record<string, string>> = { completed: "32", failed: RED, rejected: RED, canceled: "33" };
+const ends: Readonly<Record<string, Colour>> = {
+  completed: "green",
+  failed: "red",
+  rejected: "red",
+  canceled: "yellow",
+};
