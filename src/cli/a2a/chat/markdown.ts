@@ -1,3 +1,4 @@
+import { styleText } from "node:util";
 import { marked, type Token, type Tokens } from "marked";
 import stringWidth from "string-width";
 import wrapAnsi from "wrap-ansi";
@@ -98,19 +99,10 @@ interface BlockLook extends MarkdownLook {
   readonly depth: number;
 }
 
-/** SGR codes: their begin and their end. */
-const styles = {
-  bold: [1, 22],
-  dim: [2, 22],
-  italic: [3, 23],
-  underline: [4, 24],
-  strike: [9, 29],
-  cyan: [36, 39],
-} as const;
+type Style = "bold" | "dim" | "italic" | "underline" | "strikethrough" | "cyan";
 
-function styled(text: string, style: keyof typeof styles, { colour }: MarkdownLook): string {
-  const [begin, end] = styles[style];
-  return colour && text !== "" ? `\x1b[${begin}m${text}\x1b[${end}m` : text;
+function styled(text: string, style: Style, { colour }: MarkdownLook): string {
+  return colour && text !== "" ? styleText(style, text, { validateStream: false }) : text;
 }
 
 function blocks(tokens: readonly Token[], place: BlockLook): string[] {
@@ -209,7 +201,7 @@ function inline(token: Token | Tokens.TableCell, place: BlockLook, depth = 0): s
     case "em":
       return styled(text(), "italic", place);
     case "del":
-      return styled(text(), "strike", place);
+      return styled(text(), "strikethrough", place);
     case "codespan":
       return styled((token as Tokens.Codespan).text, "cyan", place);
     case "br":
