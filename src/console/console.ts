@@ -2,7 +2,6 @@ import type { Operator } from "../admin/methods.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { type Logger, requestFacts } from "../core/log.js";
-import { membersOf } from "../core/members.js";
 import { RELEASE } from "../core/release.js";
 import { InboundBudget } from "../http/inbound-budget.js";
 import type { HttpRequest } from "../http/request.js";
@@ -13,12 +12,9 @@ import type { ConsoleAgent, ConsoleStart } from "./options.js";
 import { CONSOLE_PATH } from "./path.js";
 import { ReceiverRoutes } from "./receiver/routes.js";
 import { type Relay, relayFailure } from "./relay.js";
-import { done, json, notFound, rejectionResponse, wrongMethod } from "./responses.js";
+import { done, json, MAX_REQUEST_BYTES, notFound, rejectionResponse, textIn, wrongMethod } from "./responses.js";
 import { isOwnRequest, portOf, type SeenOrigin } from "./same-origin.js";
 import { type CookiePlace, sessionCookie } from "./sessions.js";
-
-/** Largest body of a login, in bytes. */
-const MAX_LOGIN_BYTES = 4_096;
 
 export interface ConsoleParts {
   readonly access: ConsoleAccess;
@@ -155,15 +151,8 @@ export class Console {
 
   /** Returns the one-time token in the body of a login; undefined for one by other credentials. */
   async #tokenIn(request: HttpRequest): Promise<string | undefined> {
-    const body = await request.readBody({ max: MAX_LOGIN_BYTES, framing: 0 }, this.#inboundBudget);
-    if (body.length === 0) return undefined;
-    try {
-      const { token } = membersOf(JSON.parse(body.toString("utf8")));
-      if (typeof token === "string") return token;
-    } catch {
-      // Not JSON.
-    }
-    throw new A2AError("INVALID_REQUEST", "The body is not a JSON object with a token.");
+    const body = await request.readBody({ max: MAX_REQUEST_BYTES, framing: 0 }, this.#inboundBudget);
+    return body.length === 0 ? undefined : textIn(body, "token");
   }
 
   #cookie(request: HttpRequest, id: string): string {

@@ -1,6 +1,11 @@
-import type { A2AError } from "../core/error.js";
+import { A2AError } from "../core/error.js";
+import { membersOf } from "../core/members.js";
 import type { HttpResponse } from "../http/response.js";
+import { parsedJson } from "../wire/parsed-json.js";
 import { noStore, safeHeaders } from "./files.js";
+
+/** Largest body of a request by the page itself, in bytes. */
+export const MAX_REQUEST_BYTES = 4_096;
 
 type Header = readonly [name: string, value: string];
 
@@ -26,4 +31,11 @@ export function wrongMethod(allow: string): HttpResponse {
 /** Returns the answer to a request that changed something, or has nothing more to say. */
 export function done(...headers: readonly Header[]): HttpResponse {
   return { status: 204, headers: [...safeHeaders, noStore, ...headers] };
+}
+
+/** Returns a text by its name from the JSON in a body. @throws A2AError */
+export function textIn(body: Buffer, name: string): string {
+  const text = membersOf(parsedJson(body.toString("utf8")))[name];
+  if (typeof text === "string") return text;
+  throw new A2AError("INVALID_REQUEST", `The body is not a JSON object with a ${name}.`);
 }

@@ -1,15 +1,10 @@
-import { A2AError } from "../../core/error.js";
-import { membersOf } from "../../core/members.js";
 import type { InboundBudget } from "../../http/inbound-budget.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import type { ConsoleAccess } from "../access.js";
-import { done, json, notFound, wrongMethod } from "../responses.js";
+import { done, json, MAX_REQUEST_BYTES, notFound, textIn, wrongMethod } from "../responses.js";
 import { receiverLimits } from "./limits.js";
 import { ConsoleReceiver } from "./receiver.js";
-
-/** Largest body of a request of the page, in bytes. */
-const MAX_REQUEST_BYTES = 4_096;
 
 interface ReceiverParts {
   readonly access: ConsoleAccess;
@@ -89,23 +84,13 @@ export class ReceiverRoutes {
     const { proofs } = receiver;
     if (number === undefined) {
       if (request.method !== "POST") return wrongMethod("POST");
-      proofs.add(await this.#proofIn(request));
+      const size = { max: MAX_REQUEST_BYTES, framing: 0 };
+      proofs.add(textIn(await request.readBody(size, this.#parts.inboundBudget), "proof"));
       return done();
     }
     if (request.method !== "DELETE") return wrongMethod("DELETE");
     proofs.remove(Number(number));
     return done();
-  }
-
-  async #proofIn(request: HttpRequest): Promise<string> {
-    const body = await request.readBody({ max: MAX_REQUEST_BYTES, framing: 0 }, this.#parts.inboundBudget);
-    try {
-      const { proof } = membersOf(JSON.parse(body.toString("utf8")));
-      if (typeof proof === "string") return proof;
-    } catch {
-      // Not JSON.
-    }
-    throw new A2AError("INVALID_REQUEST", "The body is not a JSON object with a proof.");
   }
 }
 
