@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
 import { AdminService } from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { RemoteAdmin } from "../../console/admin-upstream.js";
 import { attempt } from "../../core/members.js";
 import { parseUrl } from "../../core/net.js";
 import { UsageError, usageErrorOf } from "../command-error.js";
@@ -73,16 +74,8 @@ async function openService(flags: ReachFlags, io: Io): Promise<Service> {
   return { client: createClient(AdminService, transport), place: admin, close: async () => end.abort() };
 }
 
-interface AdminTarget {
-  /** URL without a slash at the end. */
-  readonly baseUrl: string;
-  /** Path of a Unix socket to connect to, in place of the host. */
-  readonly socketPath?: string;
-  readonly token: string | undefined;
-}
-
 /** Returns the server that the flags or the variables name, or undefined. @throws CommandError */
-export function adminTarget(flags: Pick<ReachFlags, "admin" | "adminTokenFile">, io: Io): AdminTarget | undefined {
+export function adminTarget(flags: Pick<ReachFlags, "admin" | "adminTokenFile">, io: Io): RemoteAdmin | undefined {
   const admin = flags.admin ?? io.env.PARLEY_ADMIN;
   if (admin === undefined || admin === "") return undefined;
   return { token: tokenOf(flags, io), ...addressOf(admin) };
