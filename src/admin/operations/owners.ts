@@ -17,7 +17,7 @@ import { isTerminal } from "../../task/state.js";
 import type { AdminMethods } from "../methods.js";
 import { pageOf } from "../page.js";
 import type { AdminParts } from "../parts.js";
-import { isLoggedDamage } from "./damaged.js";
+import { isLoggedDamage } from "./task-summary.js";
 
 /** Tasks that one step of a deletion reads, ends and removes. */
 const STEP = 64;

@@ -15,8 +15,7 @@ import { jsonOf } from "../../wire/json-value.js";
 import { agentName } from "../call-facts.js";
 import { pageOf } from "../page.js";
 import type { AdminParts } from "../parts.js";
-import { isLoggedDamage, type TaskOfCall } from "./damaged.js";
-import { summaryOf } from "./task-summary.js";
+import { isLoggedDamage, summaryOf, type TaskOfCall } from "./task-summary.js";
 
 /** Maximum length of the text that tasks are searched for, in characters. */
 const MAX_TEXT = 200;

@@ -1,7 +1,10 @@
 import { create, type Message } from "@bufbuild/protobuf";
 import { LeaseSchema, type TaskSummary, TaskSummarySchema } from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { Call } from "../../core/call.js";
 import { taskNotFound } from "../../core/error.js";
+import { logFacts } from "../../core/log.js";
 import { runsOf } from "../../engine/log/attempts.js";
+import { isDamaged } from "../../engine/log/outage.js";
 import type { TaskHead } from "../../store/task-store.js";
 import { timestampOf } from "../../task/entry.js";
 import { LARGE_BYTES, mark } from "../../wire/marks.js";
@@ -28,4 +31,26 @@ export async function storedSummary(parts: AdminParts, taskId: string): Promise<
 /** Marks a large answer, so that it is written in pieces and counts as unread until then. */
 export function weighed<M extends Message>(message: M, bytes: number): M {
   return bytes < LARGE_BYTES ? message : mark(message, { weight: { bytes, source: message } });
+}
+
+/** A task that a call reads. */
+export interface TaskOfCall {
+  readonly call: Call;
+  readonly taskId: string;
+  /** Tenant of the task. Undefined if the request names the task, and the call its agent. */
+  readonly tenant?: string;
+}
+
+/** True if an error says that a task cannot be read. Logs that, because the call is answered without its content. */
+export function isLoggedDamage(
+  error: unknown,
+  { logger, agents }: AdminParts,
+  { call, taskId, tenant }: TaskOfCall,
+): boolean {
+  if (!isDamaged(error)) return false;
+  const { requestId, traceParent } = call;
+  const agent = tenant === undefined ? call.agent : agentName(agents, tenant);
+  const facts = logFacts({ requestId, traceParent, taskId, agent });
+  logger.error({ err: (error as Error).cause, ...facts }, "a task cannot be read");
+  return true;
 }

@@ -15,12 +15,11 @@ import type { StoredTask } from "../../engine/control.js";
 import type { OutgoingBudget } from "../../service/outgoing-budget.js";
 import type { AdminMethods } from "../methods.js";
 import type { AdminParts } from "../parts.js";
-import { isLoggedDamage } from "./damaged.js";
 import { deliveryOf } from "./deliveries.js";
 import { ChangePoll, followTasks } from "./task-changes.js";
 import { followTask, listEntries } from "./task-entries.js";
 import { listTasks } from "./task-list.js";
-import { storedSummary, summaryOf, weighed } from "./task-summary.js";
+import { isLoggedDamage, storedSummary, summaryOf, weighed } from "./task-summary.js";
 
 /** Maximum length of the text of a task that an operator fails, in characters. */
 const MAX_MESSAGE = 1_000;
