@@ -155,11 +155,10 @@ function storedOrigin(target: string): string | undefined {
 }
 
 /** A delivery as operators see it. The URL's path and query stay out: they may be secrets. */
-export function deliveryOf(stored: StoredDelivery): Delivery {
-  const { taskId, configId, tenant, owner, target, position, headPosition, attempts, failure } = stored;
-  const { state, failingSince, at, holder = "" } = stored;
+export function deliveryOf({ state, failingSince, at, holder = "", ...stored }: StoredDelivery): Delivery {
   return create(DeliverySchema, {
-    ...{ taskId, configId, tenant, owner, target, position, headPosition, attempts, failure, holder },
+    ...stored,
+    holder,
     state: states[state],
     ...(failingSince !== undefined && { failingSince: timestampOf(failingSince) }),
     ...(at !== undefined && { at: timestampOf(at) }),
@@ -167,9 +166,7 @@ export function deliveryOf(stored: StoredDelivery): Delivery {
 }
 
 function attemptMessage(attempt: FailedAttempt & { readonly byOperator?: boolean }): Attempt {
-  const { time, durationMs, generation, status, answer, failure, holder, byOperator = false } = attempt;
-  const facts = { durationMs, generation, status, answer, failure, holder, byOperator };
-  return create(AttemptSchema, { ...facts, time: timestampOf(time) });
+  return create(AttemptSchema, { ...attempt, time: timestampOf(attempt.time) });
 }
 
 const timeOf = ({ time }: Attempt): number => (time === undefined ? 0 : timestampMs(time));
