@@ -81,7 +81,7 @@ class Supervisor {
     this.#start();
     const code = await end;
     this.#files.close();
-    await this.#stage.close();
+    await this.#stage.close?.();
     return code;
   }
 
@@ -99,7 +99,7 @@ class Supervisor {
     this.#isReady = false;
     this.#hasAppeared = false;
     this.#files.reportAll(true);
-    this.#stage.starting();
+    this.#stage.starting?.();
     const [main = ""] = process.argv.slice(1);
     const child = spawn(process.execPath, [...process.execArgv, main, "dev", ...this.#args, ...this.#ports], {
       cwd: this.#io.cwd,
@@ -147,7 +147,7 @@ class Supervisor {
   }
 
   #terminate(child: ChildProcess): void {
-    this.#stage.away();
+    this.#stage.away?.();
     child.kill("SIGTERM");
     // An agent that never returns to the event loop sees no signal.
     this.#kill ??= setTimeout(() => child.kill("SIGKILL"), this.#killMs);
@@ -157,9 +157,9 @@ class Supervisor {
     clearTimeout(this.#kill);
     this.#kill = undefined;
     this.#child = undefined;
-    this.#stage.away();
+    this.#stage.away?.();
     if (this.#isStopping) return this.#ended(this.#exit);
-    if (!this.#isReady) this.#stage.failed();
+    if (!this.#isReady) this.#stage.failed?.();
     if (this.#isChanged) return this.#start();
     if (this.#hasAppeared && !this.#isReady) return this.#start();
     if (this.#isStuck && !this.#wasReady) return this.#ended(typeof how === "number" ? how : 1);

@@ -7,15 +7,15 @@ export interface Stage {
   /** Shows a line about the server. */
   say(text: string): void;
   /** The process of the server starts. */
-  starting(): void;
+  starting?(): void;
   /** The server accepts calls. @param isFirst false after a restart */
   ready(message: ReadyMessage, isFirst: boolean): void;
   /** The server accepts no calls until it is ready again. */
-  away(): void;
+  away?(): void;
   /** The process has ended before it was ready. */
-  failed(): void;
+  failed?(): void;
   /** Ends the stage's own chat, if it has one. */
-  close(): Promise<void>;
+  close?(): Promise<void>;
 }
 
 /** Returns a stage that shows everything as it comes. */
@@ -24,14 +24,10 @@ export function plainStage({ stdout, stderr }: Io): Stage {
   return {
     output: "inherit",
     say,
-    starting: () => {},
     ready: ({ greeting }, isFirst) => {
       if (isFirst) stdout.write(greeting);
       else say("the agent is served again");
     },
-    away: () => {},
-    failed: () => {},
-    close: async () => {},
   };
 }
 
