@@ -9,6 +9,7 @@ import { greeter } from "../../examples/frameworks/agent.js";
 import { createServer as createAgentServer } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { root } from "../e2e/support/build.js";
+import { freePort } from "../support/free-port.js";
 import { installed, succeed } from "./support/tool.js";
 
 /* The examples of frameworks and runtimes, each run as it is in the real one, as npm has it. */
@@ -192,12 +193,8 @@ describe("an agent is embedded in", () => {
   });
 
   it("Next.js, in a route handler", async () => {
-    const server = createServer().listen(0);
-    await once(server, "listening");
-    const { port } = server.address() as { port: number };
-    server.close();
     const next = join(folder, "node_modules/next/dist/bin/next");
-    const args = ["dev", "--port", `${port}`];
+    const args = ["dev", "--port", `${await freePort()}`];
     const { url } = await host(process.execPath, [next, ...args], join(examples, "next"));
     // Each route is compiled when it is asked for.
     for (const path of ["/", "/.well-known/agent-card.json", "/agents/.well-known/agent-card.json"]) {

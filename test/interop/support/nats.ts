@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../../support/free-port.js";
 import { pythonWith } from "./python.js";
 
 /** Folder with the requirement of a NATS server, which PyPI has for every platform. */
@@ -51,16 +52,6 @@ export class NatsServer {
   signal(signal: "SIGSTOP" | "SIGCONT"): void {
     this.#child?.kill(signal);
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }
 
 function listens(port: number): Promise<boolean> {

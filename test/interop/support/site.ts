@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,6 +9,7 @@ import { root } from "../../e2e/support/build.js";
 import { Home, type ServerProcess } from "../../e2e/support/server-process.js";
 import type { Address, Driver } from "../../support/driver.js";
 import { bindings } from "../../support/drivers.js";
+import { freePort } from "../../support/free-port.js";
 import { apt, hasApt, run } from "./tool.js";
 
 /** The ports of a site: those of two servers, and those of the proxy in front. */
@@ -21,18 +21,12 @@ export interface Ports {
 }
 
 export async function freePorts(): Promise<Ports> {
-  const servers = await Promise.all(
-    Array.from({ length: 7 }, async () => {
-      const server = createServer().listen(0, "127.0.0.1");
-      await once(server, "listening");
-      return server;
-    }),
-  );
-  const [a, b, c, d, http1, http2, tls] = servers.map((server) => (server.address() as AddressInfo).port) as [
+  const ports = new Set<number>();
+  while (ports.size < 7) ports.add(await freePort());
+  const [a, b, c, d, http1, http2, tls] = [...ports] as [
     ...[number, number, number, number],
     ...[number, number, number],
   ];
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
   return { http: [a, b], grpc: [c, d], front: { http1, http2, tls } };
 }
 
