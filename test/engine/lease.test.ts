@@ -23,6 +23,16 @@ function slowToLetGo(store: TaskStore, letGo: Promise<void>): TaskStore {
   });
 }
 
+/** A store that changes no lease until it is let to. */
+function slowToPark(store: TaskStore, letPark: Promise<void>): TaskStore {
+  return withMethods(store, {
+    setLease: async (request) => {
+      await letPark;
+      return store.setLease(request);
+    },
+  });
+}
+
 /** Asks at first, then is at work until it is let go on. */
 function asker(proceed: Promise<void>): { execute(turn: Turn): AsyncIterable<AgentEvent> } {
   return {
@@ -204,6 +214,65 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
     expect(most).toBe(2);
     expect(new Set(attempts)).toEqual(new Set([2]));
     await Promise.all([before.engine.drain(0), final.engine.drain(0)]);
+  });
+
+  it("run though what they wait for ends before they have been parked", async () => {
+    const [here, there] = openShared();
+    const parks = gate();
+    const before = new Bench(asker(new Promise(() => {})), { leaseMs }, here);
+    const ids = await Promise.all(
+      Array.from({ length: 3 }, async (_, i) => (await before.send(`${i}`)).accepted!.task.id),
+    );
+    setConstants(recovered, { max: 1 });
+    let runs = 0;
+    const agent: Omit<Agent, "card"> = {
+      recover: "restart",
+      async *execute() {
+        runs++;
+        yield completed();
+      },
+    };
+    const after = new Bench(agent, { leaseMs }, slowToPark(there, parks.opened));
+    await after.engine.start();
+    await expect.poll(() => [runs, after.engine.executions], patience).toEqual([1, 0]);
+    parks.open();
+    const states = async () =>
+      Promise.all(ids.map(async (id) => (await after.engine.get(scope, id)).task.status?.state));
+    await expect.poll(states, patience).toEqual(ids.map(() => TaskState.COMPLETED));
+    await Promise.all([before.engine.drain(0), after.engine.drain(0)]);
+  });
+
+  it("make room for others when they could not be recovered", async () => {
+    const [here, there] = openShared();
+    const before = new Bench(asker(new Promise(() => {})), { leaseMs }, here);
+    const ids = await Promise.all(
+      Array.from({ length: 3 }, async (_, i) => (await before.send(`${i}`)).accepted!.task.id),
+    );
+    setConstants(recovered, { max: 1 });
+    const tried = new Set<string>();
+    const keeper = new LeaseKeeper({
+      store: there,
+      holder: "me",
+      leaseMs,
+      maxStallMs: 0,
+      logger: silentLogger,
+      executions: { has: () => false, values: () => [] },
+      writing: () => false,
+      resumeSoon: () => {},
+      recover: async (taskId, lease) => {
+        if (!keeper.admit(taskId)) return keeper.park(taskId, lease);
+        // Its log cannot be read, for example.
+        tried.add(taskId);
+      },
+    });
+    const claim = async (): Promise<number> => {
+      await keeper.heartbeat();
+      await keeper.claim();
+      return tried.size;
+    };
+    await expect.poll(claim, patience).toBe(3);
+    expect([...tried].sort()).toEqual(ids.sort());
+    await before.engine.drain(0);
   });
 });
 

@@ -298,6 +298,9 @@ export class LeaseKeeper {
       else await this.#source.recover(taskId, lease, ended);
     } finally {
       this.#recovering.delete(taskId);
+      // A recovery that failed has been admitted, perhaps, and what a task waits for may have ended before it was parked.
+      if (!this.#source.executions.has(taskId)) this.#recovered.delete(taskId);
+      this.#unpark();
     }
   }
 
@@ -319,9 +322,9 @@ export class LeaseKeeper {
   async #resume(taskId: string, waiting: Lease): Promise<void> {
     this.#recovering.add(taskId);
     const lease = { ...waiting, attempt: waiting.attempt + 1 };
-    if (await this.#change(taskId, waiting, lease)) await this.#settle(taskId, lease);
+    if (await this.#change(taskId, waiting, lease)) return this.#settle(taskId, lease);
     this.#recovering.delete(taskId);
-    if (!this.#source.executions.has(taskId)) this.ended(taskId);
+    this.ended(taskId);
   }
 
   #isUsed(taskId: string): boolean {
