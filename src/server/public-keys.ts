@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../card/faults.js";
 import type { CardSigner } from "../card/signing/kept-signatures.js";
+import { lazyImport } from "../core/lazy.js";
 import { membersOf } from "../core/members.js";
 import type { PushSigner } from "../push/signature/signer.js";
 import type { Settings } from "./options.js";
@@ -19,15 +20,10 @@ export function pushSignerOf(
   address: PublicAddress,
 ): (() => Promise<PushSigner>) | undefined {
   if (push === undefined) return undefined;
-  let made: Promise<PushSigner> | undefined;
-  const make = async (): Promise<PushSigner> => {
+  return lazyImport(async () => {
     const { createPushSigner } = await import("../push/signature/signer.js");
     return createPushSigner({ signing: push.signing, issuer: () => address.url(), makesKey: makesPushKey });
-  };
-  return () => {
-    made ??= make();
-    return made;
-  };
+  });
 }
 
 /** The served public keys, of cards and notifications together. */

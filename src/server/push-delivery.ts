@@ -1,3 +1,4 @@
+import { lazyImport } from "../core/lazy.js";
 import type { Engine } from "../engine/engine.js";
 import { PushConfigurations, type WebhookCheck } from "../push/configurations.js";
 import { createPushControl, type PushControl } from "../push/dead-letters.js";
@@ -96,14 +97,6 @@ export function pushConfigurationsOf(
   modules: PushModules | undefined,
 ): PushConfigurations | undefined {
   if (push === undefined || modules === undefined) return undefined;
-  let made: Promise<WebhookCheck> | undefined;
-  const make = async (): Promise<WebhookCheck> => {
-    const { TargetGuard } = await modules.guard();
-    return new TargetGuard(push);
-  };
-  const guard = (): Promise<WebhookCheck> => {
-    made ??= make();
-    return made;
-  };
+  const guard = lazyImport(async (): Promise<WebhookCheck> => new (await modules.guard()).TargetGuard(push));
   return new PushConfigurations({ vault: new ConfigVault(push.encryptionKeys ?? []), guard, limits });
 }

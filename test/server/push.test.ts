@@ -1,7 +1,12 @@
+import { create } from "@bufbuild/protobuf";
 import { expect, it, onTestFinished } from "vitest";
+import { TaskPushNotificationConfigSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { completed } from "../../src/agent/event.js";
 import { createA2A } from "../../src/server/create-a2a.js";
+import { pushConfigurationsOf } from "../../src/server/push-delivery.js";
+import { type PushModules, pushModules } from "../../src/server/push-modules.js";
+import { resolveOptions } from "../../src/server/resolve-options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 
 const agent: Agent = {
@@ -27,4 +32,19 @@ it("A server with it says what it delivers, from its start to its end", async ()
   await expect(a2a.push?.deadLetters({ limit: 0 })).rejects.toMatchObject({ reason: "INVALID_PARAMS" });
   await a2a.close();
   expect(a2a.push?.status()).toEqual(nothing);
+});
+
+it("loads the check of webhooks again after its import has failed", async () => {
+  let loads = 0;
+  const guard = async (): ReturnType<PushModules["guard"]> => {
+    if (++loads === 1) throw new Error("no such file");
+    return pushModules.guard();
+  };
+  const settings = resolveOptions({ agent, store: memoryStore(), push: { allow: ["127.0.0.1"], allowHttp: true } });
+  const configurations = pushConfigurationsOf(settings, { ...pushModules, guard });
+  const config = create(TaskPushNotificationConfigSchema, { url: "http://127.0.0.1/hook" });
+  await expect(configurations?.accept(config, "")).rejects.toThrow("no such file");
+  await configurations?.accept(config, "");
+  await configurations?.accept(config, "");
+  expect(loads).toBe(2);
 });
