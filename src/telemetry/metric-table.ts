@@ -20,41 +20,17 @@ export interface MetricRow {
   readonly across?: "max" | "min";
 }
 
-/** Keys of the metrics that are counted in cells. */
-export type CellName =
-  | "calls"
-  | "callDuration"
-  | "callsOpen"
-  | "requestsRefused"
-  | "limitRefusals"
-  | "auditEvents"
-  | "executions"
-  | "executionDuration"
-  | "firstEvent"
-  | "appendDuration"
-  | "entries"
-  | "commitDuration"
-  | "storeWrites"
-  | "deliveryDuration"
-  | "deadLetters";
-
 /** Key of a metric. */
 export type MetricName = keyof typeof metricNames;
 
-/** Keys of the metrics whose values are computed on each read. */
-export type GaugeName = Exclude<MetricName, CellName>;
-
-/** Every metric, in the order of the text and of docs/metrics.md. Its names are in names.ts. */
-export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
+const rows: Readonly<Record<MetricName, Omit<MetricRow, "name" | "otel">>> = {
   buildInfo: {
-    ...metricNames.buildInfo,
     kind: "gauge",
     across: "max",
     help: "Always 1; the labels name the versions and the kind of the store.",
     labels: ["version", "node_version", "store"],
   },
   ready: {
-    ...metricNames.ready,
     kind: "gauge",
     across: "max",
     help: "1 for the present state of the server, 0 for the others.",
@@ -62,203 +38,117 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
   },
 
   calls: {
-    ...metricNames.calls,
     kind: "counter",
     help: "Calls that ended, streams included. The code is OK or the reason of the error.",
     labels: ["binding", "method", "version", "code"],
   },
   callDuration: {
-    ...metricNames.callDuration,
     kind: "histogram",
     unit: "seconds",
     help: "Time from the request to the end of the answer or stream.",
     labels: ["binding", "method", "version", "code"],
   },
-  callsOpen: {
-    ...metricNames.callsOpen,
-    kind: "gauge",
-    help: "Calls that are being answered, streams included.",
-    labels: ["method"],
-  },
+  callsOpen: { kind: "gauge", help: "Calls that are being answered, streams included.", labels: ["method"] },
   requestsRefused: {
-    ...metricNames.requestsRefused,
     kind: "counter",
     help: "Requests that were refused before they became calls of a method.",
     labels: ["binding", "code"],
   },
   limitRefusals: {
-    ...metricNames.limitRefusals,
     kind: "counter",
     help: "Calls, requests, connections and events of agents that a limit refused.",
     labels: ["limit"],
   },
   auditEvents: {
-    ...metricNames.auditEvents,
     kind: "counter",
     help: "Events of the audit log, including those that it joins or does not write.",
     labels: ["event"],
   },
 
-  executionsRunning: {
-    ...metricNames.executionsRunning,
-    kind: "gauge",
-    help: "Tasks of this process whose agent runs.",
-  },
+  executionsRunning: { kind: "gauge", help: "Tasks of this process whose agent runs." },
   executionsWaiting: {
-    ...metricNames.executionsWaiting,
     kind: "gauge",
     help: "Tasks and direct replies of this process that wait for an execution slot.",
   },
-  executions: {
-    ...metricNames.executions,
-    kind: "counter",
-    help: "Executions that ended, by outcome.",
-    labels: ["outcome"],
-  },
+  executions: { kind: "counter", help: "Executions that ended, by outcome.", labels: ["outcome"] },
   executionDuration: {
-    ...metricNames.executionDuration,
     kind: "histogram",
     unit: "seconds",
     help: "Time from the start of an execution, or from when it was queued, to its end.",
   },
   firstEvent: {
-    ...metricNames.firstEvent,
     kind: "histogram",
     unit: "seconds",
     help: "Time from the start of an agent's turn to its first event.",
   },
   readerLag: {
-    ...metricNames.readerLag,
     kind: "gauge",
     across: "max",
     help: "Entries by which the slowest open stream lags behind its task's log.",
   },
 
   appendDuration: {
-    ...metricNames.appendDuration,
     kind: "histogram",
     unit: "seconds",
     help: "Time of an append to a task's log, from the request to the store's answer.",
   },
-  entries: {
-    ...metricNames.entries,
-    kind: "counter",
-    help: "Entries that this process stored.",
-  },
+  entries: { kind: "counter", help: "Entries that this process stored." },
   commitDuration: {
-    ...metricNames.commitDuration,
     kind: "histogram",
     unit: "seconds",
     help: "Time of a transaction of the store's writer, with the sync to disk.",
   },
-  storeWrites: {
-    ...metricNames.storeWrites,
-    kind: "counter",
-    help: "Writes in the transactions of the store's writer.",
-  },
+  storeWrites: { kind: "counter", help: "Writes in the transactions of the store's writer." },
   storeBytes: {
-    ...metricNames.storeBytes,
     kind: "gauge",
     across: "max",
     unit: "bytes",
     help: "Size of the store's files; 0 for a store in memory.",
   },
-  storeHealthy: {
-    ...metricNames.storeHealthy,
-    kind: "gauge",
-    across: "min",
-    help: "1 while the store accepts writes, 0 while it fails.",
-  },
-  leases: {
-    ...metricNames.leases,
-    kind: "gauge",
-    help: "Tasks that this process has the right to execute, counted up to 10,000.",
-  },
-  tasksOpen: {
-    ...metricNames.tasksOpen,
-    kind: "gauge",
-    across: "max",
-    help: "Tasks of all owners in the store that have not ended.",
-  },
+  storeHealthy: { kind: "gauge", across: "min", help: "1 while the store accepts writes, 0 while it fails." },
+  leases: { kind: "gauge", help: "Tasks that this process has the right to execute, counted up to 10,000." },
+  tasksOpen: { kind: "gauge", across: "max", help: "Tasks of all owners in the store that have not ended." },
   tasksInterrupted: {
-    ...metricNames.tasksInterrupted,
     kind: "gauge",
     across: "max",
     help: "Tasks in the store that wait for a person, counted up to 10,000.",
   },
 
   deliveryDuration: {
-    ...metricNames.deliveryDuration,
     kind: "histogram",
     unit: "seconds",
     help: "Time of an attempt to deliver a notification, by its result.",
     labels: ["result"],
   },
-  deadLetters: {
-    ...metricNames.deadLetters,
-    kind: "counter",
-    help: "Push configurations whose deliveries this process gave up.",
-  },
-  deliveriesWorking: {
-    ...metricNames.deliveriesWorking,
-    kind: "gauge",
-    help: "Push configurations to which this process delivers now.",
-  },
-  deliveriesWaiting: {
-    ...metricNames.deliveriesWaiting,
-    kind: "gauge",
-    help: "Push configurations that wait in this process for a slot of their host.",
-  },
+  deadLetters: { kind: "counter", help: "Push configurations whose deliveries this process gave up." },
+  deliveriesWorking: { kind: "gauge", help: "Push configurations to which this process delivers now." },
+  deliveriesWaiting: { kind: "gauge", help: "Push configurations that wait in this process for a slot of their host." },
   deliveriesDue: {
-    ...metricNames.deliveriesDue,
     kind: "gauge",
     across: "max",
     help: "Push configurations in the store with entries to deliver, counted up to 10,000.",
   },
   deliveriesDead: {
-    ...metricNames.deliveriesDead,
     kind: "gauge",
     across: "max",
     help: "Push configurations in the store whose deliveries were given up, counted up to 10,000.",
   },
-  failingHosts: {
-    ...metricNames.failingHosts,
-    kind: "gauge",
-    across: "max",
-    help: "Hosts of receivers whose last delivery failed.",
-  },
+  failingHosts: { kind: "gauge", across: "max", help: "Hosts of receivers whose last delivery failed." },
 
   eventLoopDelay: {
-    ...metricNames.eventLoopDelay,
     kind: "gauge",
     across: "max",
     unit: "seconds",
     help: "Delay of the event loop since the previous reading.",
     labels: ["stat"],
   },
-  cpuSeconds: {
-    ...metricNames.cpuSeconds,
-    kind: "counter",
-    unit: "seconds",
-    help: "CPU time of the process, all threads.",
-  },
-  memoryBytes: {
-    ...metricNames.memoryBytes,
-    kind: "gauge",
-    unit: "bytes",
-    help: "Resident memory of the process.",
-  },
-  heapBytes: {
-    ...metricNames.heapBytes,
-    kind: "gauge",
-    unit: "bytes",
-    help: "Used heap of JavaScript, without buffers.",
-  },
-  startTime: {
-    ...metricNames.startTime,
-    kind: "gauge",
-    across: "min",
-    unit: "seconds",
-    help: "Start of the process, in seconds since 1970.",
-  },
+  cpuSeconds: { kind: "counter", unit: "seconds", help: "CPU time of the process, all threads." },
+  memoryBytes: { kind: "gauge", unit: "bytes", help: "Resident memory of the process." },
+  heapBytes: { kind: "gauge", unit: "bytes", help: "Used heap of JavaScript, without buffers." },
+  startTime: { kind: "gauge", across: "min", unit: "seconds", help: "Start of the process, in seconds since 1970." },
 };
+
+/** Every metric, in the order of the text and of docs/metrics.md. Its names are in names.ts. */
+export const metricTable: Readonly<Record<MetricName, MetricRow>> = Object.fromEntries(
+  Object.entries(rows).map(([key, row]) => [key, { ...metricNames[key as MetricName], ...row }]),
+) as Record<MetricName, MetricRow>;

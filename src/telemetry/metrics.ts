@@ -3,8 +3,9 @@ import type { AuditFacts } from "../audit/audit.js";
 import { auditEvents } from "../audit/events.js";
 import { type Reason, reasons, StatusCode } from "../core/error.js";
 import { defaultLimits, fixedLimits, type Limits } from "../core/limits.js";
+import { membersOf } from "../core/members.js";
 import { Counter, type GaugeReader, type GaugeValue, Histogram, type Observations, type Series } from "./cells.js";
-import { type CellName, type GaugeName, type MetricName, type MetricRow, metricTable } from "./metric-table.js";
+import { type MetricName, type MetricRow, metricTable } from "./metric-table.js";
 
 /** Last value of the lists that callers can leave, for everything that is not in them. */
 export const OTHER = "other";
@@ -80,6 +81,9 @@ export interface MetricFamily {
   readonly bounds: readonly number[];
 }
 
+/** Keys of the metrics whose values are computed on each read. All others are members of `Metrics`. */
+type GaugeName = Exclude<MetricName, keyof Metrics>;
+
 /** Names of the served methods and versions, which bound the number of series. */
 export interface MetricNames {
   /** The methods of the service. */
@@ -117,7 +121,7 @@ export class Metrics {
   readonly #service: string;
   readonly #streaming: ReadonlySet<string>;
   #isProduced = false;
-  readonly #gauges = new Map<GaugeName, GaugeReader>();
+  readonly #gauges = new Map<MetricName, GaugeReader>();
 
   constructor({ methods, versions }: MetricNames) {
     this.#service = methods[0]?.parent.typeName ?? "";
@@ -221,17 +225,15 @@ export class Metrics {
   async #family(name: MetricName): Promise<MetricFamily | undefined> {
     const row: MetricRow = metricTable[name];
     const family = { row, since: this.#since, service: this.#service, numbers: [], histograms: [], bounds: [] };
-    if (isCell(name)) {
-      const cells = this[name];
-      if (cells instanceof Counter) return { ...family, numbers: cells.read() };
-      return { ...family, histograms: cells.read(), bounds: cells.bounds };
-    }
+    const cells: unknown = membersOf(this)[name];
+    if (cells instanceof Counter) return { ...family, numbers: cells.read() };
+    if (cells instanceof Histogram) return { ...family, histograms: cells.read(), bounds: cells.bounds };
     const value = await this.#gaugeValue(name);
     if (value === undefined) return undefined;
     return { ...family, numbers: typeof value === "number" ? [{ labels: [], value }] : value };
   }
 
-  async #gaugeValue(name: GaugeName): Promise<GaugeValue> {
+  async #gaugeValue(name: MetricName): Promise<GaugeValue> {
     try {
       return await this.#gauges.get(name)?.();
     } catch {
@@ -247,23 +249,3 @@ export interface CallLabels {
   readonly method: string;
   readonly version: string;
 }
-
-const cellNames = {
-  calls: true,
-  callDuration: true,
-  callsOpen: true,
-  requestsRefused: true,
-  limitRefusals: true,
-  auditEvents: true,
-  executions: true,
-  executionDuration: true,
-  firstEvent: true,
-  appendDuration: true,
-  entries: true,
-  commitDuration: true,
-  storeWrites: true,
-  deliveryDuration: true,
-  deadLetters: true,
-} satisfies Record<CellName, true>;
-
-const isCell = (name: MetricName): name is CellName => Object.hasOwn(cellNames, name);
