@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import * as http from "node:http";
+import * as http2 from "node:http2";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -129,6 +130,24 @@ describe("close() with a drain delay", () => {
     silent.destroy();
   });
 
+  it.each(["port", "grpcPort"] as const)(
+    "asks an HTTP/2 client for another connection while it answers its last call (%s)",
+    async (which) => {
+      const server = await open({ grpcPort: 0 });
+      const session = http2.connect(`http://127.0.0.1:${server[which]}`);
+      const seen: unknown[] = [];
+      session.on("goaway", (...[code, lastStream]) => seen.push([code, lastStream]));
+      expect(await status(session)).toBe(200);
+      const closed = server.close({ drainDelayMs: 800 });
+      await sleep(700);
+      expect(seen).toEqual([]);
+      seen.push(await status(session));
+      expect(seen).toEqual([[http2.constants.NGHTTP2_NO_ERROR, 3], 200]);
+      await closed;
+      session.destroy();
+    },
+  );
+
   it("refuses calls at once without one", async () => {
     let go = (): void => {};
     const waiting = new Promise<void>((resolve) => {
@@ -156,6 +175,20 @@ describe("close() with a drain delay", () => {
     await closed;
   });
 });
+
+/** Status of the answer to a request that every port answers over HTTP/2. */
+async function status(session: http2.ClientHttp2Session): Promise<number | undefined> {
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/grpc.health.v1.Health/Check",
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  stream.end(Buffer.alloc(5));
+  const [headers] = (await once(stream, "response")) as [http2.IncomingHttpHeaders & { ":status"?: number }];
+  stream.resume();
+  return headers[":status"];
+}
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const sharesPorts = process.platform === "linux" && (major > 23 || (major === 22 && minor >= 12));

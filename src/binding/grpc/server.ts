@@ -50,7 +50,7 @@ export interface GrpcServer {
   setTls(files: TlsFiles): void;
   /** Reports NOT_SERVING. Leaves new connections to other processes if they share the port. */
   announceDrain(): void;
-  /** Accepts no more connections than those that already wait. */
+  /** Accepts no more connections than those that already wait, and asks all clients for another connection. */
   stopAccepting(): Promise<void>;
   /**
    * Reports NOT_SERVING, rejects new connections and calls, and lets open calls end for `graceMs` milliseconds before
@@ -100,7 +100,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       if (isShared(options)) sessions.announceDrain();
       port.announceDrain();
     },
-    stopAccepting: () => port.stopAccepting(),
+    stopAccepting: async () => {
+      await port.stopAccepting();
+      sessions.announceDrain();
+    },
     drain: (graceMs) => {
       infrastructure.setServing(false);
       infrastructure.end();

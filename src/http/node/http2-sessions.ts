@@ -1,7 +1,6 @@
 import * as http2 from "node:http2";
 import { constants, type Http2Session, type Http2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import { background } from "../../core/async.js";
 import { StreamTables, TransientSet } from "../../core/maps.js";
 import { slowReader } from "../response.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
@@ -27,7 +26,10 @@ interface Http2Options {
 export interface Http2Sessions {
   /** Takes over a connection, including the bytes that were unshifted into it. */
   accept(socket: Socket): void;
-  /** Asks every client to begin its next streams on another connection. Those that it begins here are still served. */
+  /**
+   * Asks clients to begin their next streams on another connection: those that have a stream at once, and others when
+   * they begin one, which is still served.
+   */
   announceDrain(): void;
   /** Tells every client to finish its streams and start no new ones (GOAWAY, RFC 9113, 6.8). */
   drain(): void;
@@ -35,8 +37,7 @@ export interface Http2Sessions {
 
 /** HTTP/2 on connections that are handed over one by one. */
 export function createHttp2Sessions(options: Http2Options): Http2Sessions {
-  /** The open sessions, and how to end each in order. */
-  const sessions = new Map<http2.ServerHttp2Session, () => void>();
+  const sessions = new Map<http2.ServerHttp2Session, { readonly announce: () => void; readonly end: () => void }>();
   let isDraining = false;
   const server = http2.createServer({
     settings: { maxConcurrentStreams: connectionStreams.max },
@@ -55,11 +56,14 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     const tables = new StreamTables(session);
     session.on("stream", () => tables.began());
     const open = watchStreams(session);
-    sessions.set(session, closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs }));
+    const announce = announceOnce(session);
+    // Before the listeners that answer.
+    session.prependListener("stream", () => isDraining && announce());
+    sessions.set(session, {
+      announce: () => open.size > 0 && announce(),
+      end: closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs }),
+    });
     options.begun?.(session, socket);
-    // The connection was accepted before the drain. A client drops its first request if a
-    // GOAWAY comes before it. The delay lets the request arrive.
-    if (isDraining) background(setTimeout(announce, LATE_MS, session));
   };
   return {
     accept: (socket) => {
@@ -73,24 +77,26 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     },
     announceDrain: () => {
       isDraining = true;
-      for (const session of sessions.keys()) announce(session);
+      for (const { announce } of sessions.values()) announce();
     },
     drain: () => {
-      for (const end of sessions.values()) end();
+      for (const { end } of sessions.values()) end();
     },
   };
 }
 
 /**
- * The highest stream id. A GOAWAY with it asks for another connection and refuses no call in flight (RFC 9113, 6.8).
+ * Returns a function that sends a GOAWAY with the last stream that has arrived (RFC 9113, 6.8). Node.js answers none
+ * that arrives later. So the GOAWAY comes during a stream: a client with one stream at a time, such as nginx, begins no
+ * other before it has read that. Other clients learn from it which of their streams to repeat.
  */
-const LAST_STREAM = 2 ** 31 - 1;
-
-/** Delay of that GOAWAY for a session that begins during the drain, in milliseconds. */
-const LATE_MS = 500;
-
-function announce(session: http2.ServerHttp2Session): void {
-  if (!session.closed && !session.destroyed) session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM);
+function announceOnce(session: http2.ServerHttp2Session): () => void {
+  let isAnnounced = false;
+  return () => {
+    if (isAnnounced || session.closed || session.destroyed) return;
+    isAnnounced = true;
+    session.goaway(constants.NGHTTP2_NO_ERROR);
+  };
 }
 
 /**

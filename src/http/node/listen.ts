@@ -36,7 +36,10 @@ export interface Listener extends Bound {
   announceDrain(): void;
   /** Announces the end of all connections, and closes idle ones. */
   drain(): void;
-  /** Accepts no more connections than those that already wait, so that proxies go to another server. */
+  /**
+   * Accepts no more connections than those that already wait, and asks the clients of HTTP/2 for another connection, so
+   * that proxies go to another server.
+   */
   stopAccepting(): Promise<void>;
   /** Accepts no new connections, gives the open ones `graceMs` milliseconds to end, then closes them. */
   close(graceMs: number): Promise<void>;
@@ -83,7 +86,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     ...bound,
     announceDrain,
     drain,
-    stopAccepting: () => stopAccepting(server, options.source),
+    stopAccepting: async () => {
+      await stopAccepting(server, options.source);
+      sessions.announceDrain();
+    },
     setTls: (files) => {
       if ("setSecureContext" in server) server.setSecureContext(secureOptions(files));
     },
