@@ -35,7 +35,7 @@ const races: Readonly<Record<string, string>> = {
 
 /** Places that create an AbortController on demand, and why `LazyAbortController` does not fit. */
 const lazyControllers: Readonly<Record<string, string>> = {
-  "src/core/cancellation.ts": "it is the toolbox",
+  "src/core/async.ts": "it is the toolbox",
   "src/binding/grpc/embedded/call.ts": "grpc-js notifies it only if a signal or a callback is asked for",
   "src/client/calls/call-scope.ts":
     "it has a reason, and listeners that are removed by function as an AbortSignal's are",
@@ -145,7 +145,7 @@ describe("the code of src/, contract/ and console/", () => {
     expect(pausing).toEqual([]);
   });
 
-  it("creates an AbortController on demand by core/cancellation.ts, except in places with a reason", () => {
+  it("creates an AbortController on demand by core/async.ts, except in places with a reason", () => {
     const made = /(?:=== undefined\) \{?\s*this\.#?\w+ =|\?\?=) new AbortController\b/;
     const lazy = files.filter((file) => made.test(textOf(file)));
     expect(lazy.sort()).toEqual(Object.keys(lazyControllers).sort());

@@ -1,4 +1,4 @@
-import { LazyAbortController } from "../core/cancellation.js";
+import { LazyAbortController } from "../core/async.js";
 
 /**
  * Cause of a turn's interruption: its client canceled the task, the server shuts down, the client of a direct reply

@@ -1,8 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { bounded, ignore, pause } from "../core/async.js";
-import { backoffMs } from "../core/backoff.js";
+import { backoffMs, bounded, ignore, pause, share } from "../core/async.js";
 import { utf8LengthOf } from "../core/bytes.js";
-import { share } from "../core/cancellation.js";
 import { membersOf } from "../core/members.js";
 import { aFunction, aText, aWholeNumber, described, type OptionChecks, oneOf, optionFaults } from "../core/options.js";
 import type { StepRecord } from "../task/step-records.js";

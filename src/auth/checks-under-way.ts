@@ -1,5 +1,4 @@
-import { background, boundedCall } from "../core/async.js";
-import { type Cancellation, neverCanceled } from "../core/cancellation.js";
+import { background, boundedCall, type Cancellation, neverCanceled } from "../core/async.js";
 import { A2AError, limitReached } from "../core/error.js";
 import { sourceOf } from "../core/net.js";
 import { type Throttle, tooManyFailed } from "./throttle.js";

@@ -1,5 +1,5 @@
+import type { Cancellation } from "../core/async.js";
 import type { Call } from "../core/call.js";
-import type { Cancellation } from "../core/cancellation.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import { lazy } from "../core/lazy.js";
 import { type LogFacts, type Logger, logFacts, requestFacts } from "../core/log.js";

@@ -1,6 +1,5 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { notPromised } from "./async.js";
-import { type Cancellation, cancellationOf } from "./cancellation.js";
+import { type Cancellation, cancellationOf, notPromised } from "./async.js";
 import { A2AError } from "./error.js";
 import { REQUEST_ID_HEADER, requestIdOf } from "./ids.js";
 import { isText } from "./members.js";

@@ -1,7 +1,7 @@
 import type { CallOptions as ConnectOptions } from "@connectrpc/connect";
 import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { RemoteAgent, RemoteOptions } from "../agent/delegation.js";
-import { share } from "../core/cancellation.js";
+import { share } from "../core/async.js";
 import { A2AError } from "../core/error.js";
 import type { SubTaskClient } from "./client.js";
 import type { RemoteForTurn } from "./job.js";

@@ -16,7 +16,7 @@ import { TurnPaused } from "../agent/errors.js";
 import type { AgentEvent } from "../agent/event.js";
 import { MAX_NAME, storedName } from "../agent/stored-name.js";
 import { classOf } from "../agent/turn-span.js";
-import { completionReason } from "../core/cancellation.js";
+import { completionReason } from "../core/async.js";
 import { lazyImport } from "../core/lazy.js";
 import { CauseLogger } from "../core/log.js";
 import {

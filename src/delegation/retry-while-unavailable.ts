@@ -1,5 +1,4 @@
-import { pause } from "../core/async.js";
-import { backoffMs } from "../core/backoff.js";
+import { backoffMs, pause } from "../core/async.js";
 import { A2AError } from "../core/error.js";
 
 /** Delay between attempts. */

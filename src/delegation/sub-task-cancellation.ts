@@ -1,6 +1,5 @@
 import { AbortReason } from "../agent/abort.js";
-import { orAborted } from "../core/async.js";
-import { completionReason, share } from "../core/cancellation.js";
+import { completionReason, orAborted, share } from "../core/async.js";
 
 /** Causes that make the other agent's task useless. After any other, another attempt continues it. */
 const ENDS = new Set<unknown>(["canceled", "disconnected", "ended"]);

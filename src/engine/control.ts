@@ -1,6 +1,5 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { within } from "../core/async.js";
-import type { Cancellation } from "../core/cancellation.js";
+import { type Cancellation, within } from "../core/async.js";
 import { taskNotFound } from "../core/error.js";
 import { yieldToEventLoop } from "../core/event-loop.js";
 import { NO_HOLDER, type TaskHead } from "../store/task-store.js";

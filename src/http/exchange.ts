@@ -1,4 +1,4 @@
-import { LazyAbortController } from "../core/cancellation.js";
+import { LazyAbortController } from "../core/async.js";
 import { REQUEST_ID_HEADER, requestIdOf } from "../core/ids.js";
 import { defined } from "../core/members.js";
 import type { RequestTarget } from "./request.js";

@@ -1,5 +1,5 @@
+import type { Cancellation } from "../core/async.js";
 import { Call, type CallStart, type Peer } from "../core/call.js";
-import type { Cancellation } from "../core/cancellation.js";
 import { VERSION_PARAMETER, versionFromQuery } from "../wire/service-params.js";
 import type { InboundBudget } from "./inbound-budget.js";
 

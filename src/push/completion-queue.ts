@@ -1,5 +1,4 @@
-import { pause } from "../core/async.js";
-import { share } from "../core/cancellation.js";
+import { pause, share } from "../core/async.js";
 import type { DeliveryOutcome, DeliveryProgress, TaskStore } from "../store/task-store.js";
 
 type Completion = DeliveryProgress & { readonly outcome: DeliveryOutcome };

@@ -1,6 +1,5 @@
 import { silentAudit } from "../audit/audit.js";
-import { background, Semaphore, Waiters, within } from "../core/async.js";
-import { share } from "../core/cancellation.js";
+import { background, Semaphore, share, Waiters, within } from "../core/async.js";
 import { withinHeap } from "../core/limits.js";
 import { logFacts } from "../core/log.js";
 import { TransientMap } from "../core/maps.js";

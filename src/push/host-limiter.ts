@@ -1,4 +1,4 @@
-import { backoffMs } from "../core/backoff.js";
+import { backoffMs } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
 import { decrement, increment } from "../core/maps.js";
 import { pushRetry } from "./retry-delay.js";

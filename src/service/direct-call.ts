@@ -1,6 +1,5 @@
 import { type Client, TurnAborter } from "../agent/abort.js";
-import { ignore } from "../core/async.js";
-import type { Cancellation } from "../core/cancellation.js";
+import { type Cancellation, ignore } from "../core/async.js";
 import { A2AError } from "../core/error.js";
 import { type Deferred, defer } from "../core/event-loop.js";
 import type { SendResult } from "../engine/engine.js";

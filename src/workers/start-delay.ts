@@ -1,4 +1,4 @@
-import { backoffMs } from "../core/backoff.js";
+import { backoffMs } from "../core/async.js";
 
 interface StartLimits {
   /** Run time below which the end of a process counts as an immediate crash, in milliseconds. */

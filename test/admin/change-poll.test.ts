@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ChangePoll, followTasks } from "../../src/admin/operations/task-changes.js";
 import type { AdminParts } from "../../src/admin/parts.js";
-import { LazyAbortController } from "../../src/core/cancellation.js";
+import { LazyAbortController } from "../../src/core/async.js";
 import { type SqliteStore, sqliteStore } from "../../src/store/sqlite/index.js";
 import { temporaryFile } from "../store/sqlite/files.js";
 import { clients, openTasks, type TaskWorld } from "./task-world.js";

@@ -3,7 +3,7 @@ import { completed, working } from "../../src/agent/event.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
-import { completionReason } from "../../src/core/cancellation.js";
+import { completionReason } from "../../src/core/async.js";
 import { agentOf, Servers } from "../delegation/servers.js";
 
 const servers = new Servers();

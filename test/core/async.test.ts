@@ -1,7 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it, vi } from "vitest";
-import { bounded, boundedCall, orAborted, pause } from "../../src/core/async.js";
-import type { Cancellation } from "../../src/core/cancellation.js";
+import { bounded, boundedCall, type Cancellation, orAborted, pause } from "../../src/core/async.js";
 
 const never = new Promise<never>(() => {});
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { backoffMs } from "../../src/core/backoff.js";
+import { backoffMs } from "../../src/core/async.js";
 
 const bounds = { firstMs: 100, maxMs: 1_000 };
 

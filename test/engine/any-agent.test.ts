@@ -6,7 +6,7 @@ import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Agent, Turn } from "../../src/agent/agent.js";
 import { AgentError } from "../../src/agent/errors.js";
 import * as say from "../../src/agent/event.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import { A2AError } from "../../src/core/error.js";
 import { foldStored } from "../../src/engine/log/fold-stored.js";
 import type { TaskStore } from "../../src/store/task-store.js";

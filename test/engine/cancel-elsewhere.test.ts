@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, working } from "../../src/agent/event.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import { A2AError } from "../../src/core/error.js";
 import type { Limits } from "../../src/core/limits.js";
 import { SignalHub } from "../../src/signals/hub.js";

@@ -14,7 +14,7 @@ import {
   reply,
   working,
 } from "../../src/agent/event.js";
-import { cancellationOf, neverCanceled } from "../../src/core/cancellation.js";
+import { cancellationOf, neverCanceled } from "../../src/core/async.js";
 import { A2AError } from "../../src/core/error.js";
 import { taskPage } from "../../src/engine/read/task-reader.js";
 import { waitingTurns } from "../../src/engine/send/acceptance.js";

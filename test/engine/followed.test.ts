@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired } from "../../src/agent/event.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { openShared, openStore } from "./stores.js";
 import { Bench, scope, settle, tell } from "./support.js";

@@ -3,7 +3,7 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { AbortReason } from "../../src/agent/abort.js";
 import type { Agent, Turn } from "../../src/agent/agent.js";
 import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/agent/event.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import { silentLogger } from "../../src/core/log.js";
 import { LeaseKeeper, recovered } from "../../src/engine/log/lease-keeper.js";
 import { NO_HOLDER, StoreError, type TaskStore } from "../../src/store/task-store.js";

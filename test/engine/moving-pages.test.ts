@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { completed, inputRequired } from "../../src/agent/event.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import type { ListRequest } from "../../src/store/task-store.js";
 import { scaled } from "../support/soak.js";
 import { isSlow, stores } from "./stores.js";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, inputRequired, working } from "../../src/agent/event.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import { createdDraft, messageDraft, statusDraft } from "../../src/engine/log/draft.js";
 import { TaskExists } from "../../src/engine/log/outage.js";
 import { TaskLog } from "../../src/engine/log/task-log.js";

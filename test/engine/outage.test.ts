@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { Bench, gate, scope, settle, story, tell } from "./support.js";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, inputRequired, working } from "../../src/agent/event.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";

@@ -4,7 +4,7 @@ import type { Step } from "../../gen/parley/log/v1/log_pb.js";
 import type { Agent, Turn } from "../../src/agent/agent.js";
 import { StepError } from "../../src/agent/errors.js";
 import { artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry, millisOf } from "../../src/task/entry.js";

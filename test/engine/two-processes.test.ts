@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import { A2AError } from "../../src/core/error.js";
 import { silentLogger } from "../../src/core/log.js";
 import type { TaskHandle } from "../../src/engine/read/task-handle.js";

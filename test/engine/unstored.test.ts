@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { artifact, completed, working } from "../../src/agent/event.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import type { SendCommand } from "../../src/engine/engine.js";
 import { unstored } from "../../src/engine/run/task-output.js";
 import type { TaskStore } from "../../src/store/task-store.js";

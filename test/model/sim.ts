@@ -1,6 +1,6 @@
 import type { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent, Turn } from "../../src/agent/agent.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import { A2AError } from "../../src/core/error.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import type { TaskHandle } from "../../src/engine/read/task-handle.js";

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, working } from "../../src/agent/event.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import { cancelTimes } from "../../src/engine/run/cancel.js";
 import type { Inquiry, SignalMember, Signals, Topic } from "../../src/signals/signals.js";
 import { memoryStore } from "../../src/store/memory/index.js";

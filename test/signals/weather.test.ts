@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, working } from "../../src/agent/event.js";
-import { neverCanceled } from "../../src/core/cancellation.js";
+import { neverCanceled } from "../../src/core/async.js";
 import type { A2AError } from "../../src/core/error.js";
 import { SignalHub } from "../../src/signals/hub.js";
 import { memoryStore } from "../../src/store/memory/index.js";

@@ -4,8 +4,7 @@ import {
   type FollowTasksResponse,
   FollowTasksResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
-import { boundedCall, ignore, pause } from "../../core/async.js";
-import type { Cancellation } from "../../core/cancellation.js";
+import { boundedCall, type Cancellation, ignore, pause } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { evictOldest } from "../../core/maps.js";

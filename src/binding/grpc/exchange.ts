@@ -5,8 +5,8 @@ import {
   type ServerHttp2Stream,
   sensitiveHeaders,
 } from "node:http2";
+import { type Cancellation, LazyAbortController } from "../../core/async.js";
 import type { CallStart, Peer } from "../../core/call.js";
-import { type Cancellation, LazyAbortController } from "../../core/cancellation.js";
 import type { A2AError } from "../../core/error.js";
 import { REQUEST_ID_HEADER, requestIdOf } from "../../core/ids.js";
 import { allValues } from "../../http/exchange.js";

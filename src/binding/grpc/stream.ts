@@ -1,6 +1,6 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { Cancellation } from "../../core/async.js";
 import type { Call } from "../../core/call.js";
-import type { Cancellation } from "../../core/cancellation.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
 import { type Logger, logFacts } from "../../core/log.js";

@@ -1,4 +1,4 @@
-import { completionReason, share } from "../../core/cancellation.js";
+import { completionReason, share } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import { mapStream } from "../../core/map-stream.js";
 import { MAX_TIMEOUT_MS } from "../../wire/service-params.js";

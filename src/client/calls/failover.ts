@@ -7,7 +7,7 @@ import type {
 } from "@bufbuild/protobuf";
 import type { ContextValues, StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import { type AgentCard, SendMessageRequestSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { backoffMs } from "../../core/backoff.js";
+import { backoffMs } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import { begunStream, prepend } from "../../core/map-stream.js";

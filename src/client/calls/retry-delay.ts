@@ -1,5 +1,4 @@
-import { orAborted, pause as wait } from "../../core/async.js";
-import { backoffMs } from "../../core/backoff.js";
+import { backoffMs, orAborted, pause as wait } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import { membersOf } from "../../core/members.js";
 import type { ClientLimits } from "../limits.js";

@@ -1,4 +1,4 @@
-import { backoffMs } from "../../core/backoff.js";
+import { backoffMs } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import { CallScope } from "../calls/call-scope.js";
 import type { Backoff } from "../calls/core.js";

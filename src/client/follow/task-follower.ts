@@ -7,7 +7,7 @@ import {
   type Task,
   TaskState,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { backoffMs } from "../../core/backoff.js";
+import { backoffMs } from "../../core/async.js";
 import { A2AError, type Reason, toA2AError } from "../../core/error.js";
 import { defined } from "../../core/members.js";
 import type { Update } from "../../task/answer.js";

@@ -1,4 +1,4 @@
-import { backoffMs } from "../../core/backoff.js";
+import { backoffMs } from "../../core/async.js";
 import type { Lease } from "../../store/task-store.js";
 import { afterCrash, afterOutage, notStarted, outagesOf, queuedLease } from "./attempts.js";
 

@@ -1,6 +1,4 @@
-import { pause } from "../../core/async.js";
-import { backoffMs } from "../../core/backoff.js";
-import { share } from "../../core/cancellation.js";
+import { backoffMs, pause, share } from "../../core/async.js";
 import { A2AError, limitReached } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import { StoreError } from "../../store/task-store.js";

@@ -1,7 +1,6 @@
 import type { StreamResponse } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
-import { ignore } from "../../core/async.js";
-import type { Cancellation } from "../../core/cancellation.js";
+import { type Cancellation, ignore } from "../../core/async.js";
 import { A2AError, taskNotFound } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { defined } from "../../core/members.js";

@@ -1,6 +1,6 @@
 import { constants } from "node:buffer";
 import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Cancellation } from "../../core/cancellation.js";
+import type { Cancellation } from "../../core/async.js";
 import { A2AError, taskNotFound } from "../../core/error.js";
 import type { TaskFold, View } from "../../task/fold.js";
 import { viewOf } from "../../task/shared-view.js";

@@ -1,8 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Message, MessageSchema, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
-import { orAborted } from "../../core/async.js";
-import { neverCanceled } from "../../core/cancellation.js";
+import { neverCanceled, orAborted } from "../../core/async.js";
 import { A2AError, invalid } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import { CauseLogger } from "../../core/log.js";

@@ -1,8 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { type Audit, auditOf, forAudit } from "../../audit/audit.js";
-import { background } from "../../core/async.js";
+import { background, type Cancellation, LazyAbortController } from "../../core/async.js";
 import type { AnswerRefusals, Call } from "../../core/call.js";
-import { type Cancellation, LazyAbortController } from "../../core/cancellation.js";
 import { A2AError, limitReached, type Reason, toA2AError } from "../../core/error.js";
 import { REQUEST_ID_HEADER } from "../../core/ids.js";
 import type { Limits } from "../../core/limits.js";

@@ -1,5 +1,4 @@
-import { background, within } from "../../core/async.js";
-import { backoffMs } from "../../core/backoff.js";
+import { background, backoffMs, within } from "../../core/async.js";
 import type { Logger } from "../../core/log.js";
 import { membersOf } from "../../core/members.js";
 import type { Carrier } from "../carrier.js";

@@ -1,6 +1,5 @@
 import type { Client } from "pg";
-import { pause } from "../../core/async.js";
-import { backoffMs } from "../../core/backoff.js";
+import { backoffMs, pause } from "../../core/async.js";
 import type { Logger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import type { Database } from "./database.js";

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Client } from "pg";
-import { within } from "../../core/async.js";
-import { backoffMs } from "../../core/backoff.js";
+import { backoffMs, within } from "../../core/async.js";
 import type { Logger } from "../../core/log.js";
 import type { Carrier } from "../../signals/carrier.js";
 import type { Database } from "./database.js";

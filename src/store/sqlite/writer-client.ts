@@ -1,5 +1,5 @@
 import type { EventEmitter } from "node:events";
-import { backoffMs } from "../../core/backoff.js";
+import { backoffMs } from "../../core/async.js";
 import type { Logger } from "../../core/log.js";
 import { membersOf } from "../../core/members.js";
 import { isTerminal } from "../../task/state.js";

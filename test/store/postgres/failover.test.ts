@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { create, follow, followRequest, readAll } from "../../../contract/setup.js";
 import { type AgentEvent, artifact, completed } from "../../../src/agent/event.js";
-import { neverCanceled } from "../../../src/core/cancellation.js";
+import { neverCanceled } from "../../../src/core/async.js";
 import { type PostgresStore, type PostgresStoreOptions, postgresStore } from "../../../src/store/postgres/index.js";
 import { decodeEntry } from "../../../src/task/entry.js";
 import { Bench, gate, scope, settle, tell } from "../../engine/support.js";

@@ -1,6 +1,6 @@
 import type { Metadata, MetadataValue, ServerUnaryCall, ServerWritableStream, StatusObject } from "@grpc/grpc-js";
+import type { Cancellation } from "../../../core/async.js";
 import type { Call, CallStart, Peer } from "../../../core/call.js";
-import type { Cancellation } from "../../../core/cancellation.js";
 import type { A2AError } from "../../../core/error.js";
 import { REQUEST_ID_HEADER, requestIdOf } from "../../../core/ids.js";
 import { cancellationReason } from "../../deadline.js";
