@@ -1,3 +1,4 @@
+import { utf8LengthOf } from "../core/bytes.js";
 import { isText } from "../core/members.js";
 
 /** Prefix of texts in this format. Another format gets another prefix, and a process ignores unknown prefixes. */
@@ -46,13 +47,13 @@ export function frameText(frame: Exclude<Frame, { kind: "changed" }>): string {
 /** Returns texts that name all ids, each of at most `maxBytes`. An id that is longer is left out. */
 export function changedTexts(from: string, taskIds: Iterable<string>, maxBytes: number): string[] {
   const start = JSON.stringify([MARK, "c", from]).slice(0, -1);
-  const room = maxBytes - utf8Length(start) - 1;
+  const room = maxBytes - utf8LengthOf(start) - 1;
   const texts: string[] = [];
   let text = start;
   let bytes = 0;
   for (const taskId of taskIds) {
     const next = `,${JSON.stringify(taskId)}`;
-    const size = utf8Length(next);
+    const size = utf8LengthOf(next);
     if (size > room) continue;
     if (bytes + size > room) {
       texts.push(`${text}]`);
@@ -92,22 +93,4 @@ export function frameOf(text: string): Frame | undefined {
 
 function isShortText(value: unknown): value is string {
   return isText(value) && value.length <= MOST_NAME;
-}
-
-/** Number of bytes of a text as UTF-8; a lone surrogate counts as three. */
-export function utf8Length(text: string): number {
-  let bytes = text.length;
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    if (unit < 0x80) continue;
-    // A pair of surrogates has four bytes: two for each of its units.
-    bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000 && isPair(text, index)) ? 1 : 2;
-  }
-  return bytes;
-}
-
-function isPair(text: string, index: number): boolean {
-  const unit = text.charCodeAt(index);
-  const [high, low] = unit < 0xdc00 ? [unit, text.charCodeAt(index + 1)] : [text.charCodeAt(index - 1), unit];
-  return high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low < 0xe000;
 }

@@ -1,8 +1,9 @@
 import { background, boundedCall } from "../core/async.js";
+import { utf8LengthOf } from "../core/bytes.js";
 import { newId } from "../core/ids.js";
 import { evictOldest } from "../core/maps.js";
 import type { Carrier } from "./carrier.js";
-import { changedTexts, type Frame, frameOf, frameText, type Question, utf8Length } from "./frames.js";
+import { changedTexts, type Frame, frameOf, frameText, type Question } from "./frames.js";
 import type { Inquiry, SignalMember, Signals, Topic } from "./signals.js";
 
 /** Interval between two sends, in milliseconds. Changes and values are collected in between. */
@@ -167,7 +168,7 @@ class HubMember implements SignalMember {
     if (this.#hasLeft) return undefined;
     const id = newId();
     const text = frameText({ kind: "question", from: this.name, to, id, topic: inquiry.name, value: question });
-    if (utf8Length(text) > this.#hub.maxBytes) return undefined;
+    if (utf8LengthOf(text) > this.#hub.maxBytes) return undefined;
     const begin = (resolve: (answer: A | undefined) => void): (() => void) => {
       this.#open.set(id, (value, from) => {
         const answer = from === to ? inquiry.readAnswer(value) : undefined;
@@ -214,7 +215,7 @@ class HubMember implements SignalMember {
     const texts = changedTexts(this.name, this.#changed, maxBytes);
     for (const [topic, value] of this.#values) {
       const text = frameText({ kind: "value", from: this.name, count: ++this.#count, topic, value });
-      if (utf8Length(text) <= maxBytes) texts.push(text);
+      if (utf8LengthOf(text) <= maxBytes) texts.push(text);
     }
     this.#changed = new Set();
     this.#values = new Map();
@@ -241,7 +242,7 @@ class HubMember implements SignalMember {
       const answer = await this.#answerers.get(topic)?.(value, from);
       if (answer === undefined) return;
       const text = frameText({ kind: "answer", from: this.name, to: from, id, value: answer });
-      if (utf8Length(text) <= this.#hub.maxBytes) await this.#hub.send(from, text);
+      if (utf8LengthOf(text) <= this.#hub.maxBytes) await this.#hub.send(from, text);
     } catch {
       // Without an answer, the member that asked acts as it would without signals.
     }
