@@ -179,19 +179,22 @@ interface Counts<K> {
   delete(key: K): boolean;
 }
 
+/** Adds to the count of a key, 0 by default, and returns the result. Deletes a count of 0 or less. */
+export function addToCount<K>(counts: Counts<K>, key: K, more: number): number {
+  const count = (counts.get(key) ?? 0) + more;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
+  return count;
+}
+
 /** Adds one to the count of a key and returns the result. */
 export function increment<K>(counts: Counts<K>, key: K): number {
-  const count = (counts.get(key) ?? 0) + 1;
-  counts.set(key, count);
-  return count;
+  return addToCount(counts, key, 1);
 }
 
 /** Subtracts one from the count of a key and returns the result. Deletes a count of 0. */
 export function decrement<K>(counts: Counts<K>, key: K): number {
-  const count = (counts.get(key) ?? 1) - 1;
-  if (count > 0) counts.set(key, count);
-  else counts.delete(key);
-  return count;
+  return Math.max(0, addToCount(counts, key, -1));
 }
 
 /**

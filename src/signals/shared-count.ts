@@ -1,4 +1,5 @@
 import { background } from "../core/async.js";
+import { addToCount } from "../core/maps.js";
 import type { SignalMember, Topic } from "./signals.js";
 import { canHash, readUsage, sharedUsage, type UsageList, UsageNames, UsagePace, usageList, usageOf } from "./usage.js";
 
@@ -92,7 +93,7 @@ export class SharedCount<T> {
     if (!this.#others.has(process) && this.#others.size >= MOST_PROCESSES) return;
     this.#forget(process);
     if (counts.size > 0) {
-      for (const [name, count] of counts) this.#sums.set(name, (this.#sums.get(name) ?? 0) + count);
+      for (const [name, count] of counts) addToCount(this.#sums, name, count);
       this.#others.set(process, { counts, until: performance.now() + sharedUsage.expiryMs });
       this.#sweeper ??= background(setTimeout(this.#sweep, sharedUsage.repeatMs));
     }
@@ -100,11 +101,7 @@ export class SharedCount<T> {
   }
 
   #forget(process: string): void {
-    for (const [name, count] of this.#others.get(process)?.counts ?? []) {
-      const left = (this.#sums.get(name) ?? 0) - count;
-      if (left > 0) this.#sums.set(name, left);
-      else this.#sums.delete(name);
-    }
+    for (const [name, count] of this.#others.get(process)?.counts ?? []) addToCount(this.#sums, name, -count);
     this.#others.delete(process);
   }
 

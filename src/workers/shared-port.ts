@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { background } from "../core/async.js";
+import { decrement, increment } from "../core/maps.js";
 import { type Bound, listenAt } from "../http/node/listening.js";
 import type { PortAddress, PortAnswer, PortName } from "./messages.js";
 
@@ -99,7 +100,7 @@ export class SharedPort {
     const given = this.#given.get(id);
     if (given === undefined) return false;
     this.#given.delete(id);
-    this.#count(given.taker, -1);
+    decrement(this.#unconfirmed, given.taker);
     // Closes the descriptor of this process. The worker has its own, so the connection stays open.
     if (taken) given.socket.destroy();
     else this.#give(given.socket);
@@ -116,7 +117,7 @@ export class SharedPort {
       if (id > upTo) break;
       if (given.taker !== taker) continue;
       this.#given.delete(id);
-      this.#count(taker, -1);
+      decrement(this.#unconfirmed, taker);
       if (given.tries + 1 < MOST_TRIES) this.#give(given.socket, given.tries + 1);
       else given.socket.destroy();
     }
@@ -148,7 +149,7 @@ export class SharedPort {
     if (this.#given.size >= MOST_WAITING) return void socket.destroy();
     const id = ++SharedPort.#last;
     this.#given.set(id, { socket, taker, tries });
-    this.#count(taker, 1);
+    increment(this.#unconfirmed, taker);
     taker.give(this.#name, id, socket);
     this.#checks ??= background(setTimeout(this.#check, CHECK_MS));
   }
@@ -179,11 +180,5 @@ export class SharedPort {
       this.#next = turn + 1;
     }
     return best;
-  }
-
-  #count(taker: Taker, change: number): void {
-    const count = (this.#unconfirmed.get(taker) ?? 0) + change;
-    if (count > 0) this.#unconfirmed.set(taker, count);
-    else this.#unconfirmed.delete(taker);
   }
 }

@@ -5,6 +5,7 @@ import { SharedHold } from "../../core/call.js";
 import { limitReached } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { withinHeap } from "../../core/limits.js";
+import { addToCount } from "../../core/maps.js";
 import { defined } from "../../core/members.js";
 import { callerKeyOf } from "../caller-shares.js";
 import type { ServiceInterceptor } from "../invoke.js";
@@ -58,10 +59,7 @@ class Budget {
 
   #add(caller: string | undefined, bytes: number): void {
     this.#bytes += bytes;
-    if (caller === undefined) return;
-    const own = (this.#callers.get(caller) ?? 0) + bytes;
-    if (own > 0) this.#callers.set(caller, own);
-    else this.#callers.delete(caller);
+    if (caller !== undefined) addToCount(this.#callers, caller, bytes);
   }
 }
 

@@ -1,3 +1,4 @@
+import { addToCount } from "../../core/maps.js";
 import { isTerminal } from "../../task/state.js";
 import {
   advanced,
@@ -235,8 +236,8 @@ export class Pushes {
 
   #count({ task: { head }, delivery }: PushConfig, more: 1 | -1): void {
     if (!counts(delivery.state, isTerminal(head.state))) return;
-    addTo(this.#owners, ownerKey(head), more);
-    addTo(this.#ownersOfAll, head.owner, more);
+    addToCount(this.#owners, ownerKey(head), more);
+    addToCount(this.#ownersOfAll, head.owner, more);
   }
 
   #moveTo(config: PushConfig, holder: string | undefined): void {
@@ -287,12 +288,6 @@ export class Pushes {
     }
     return next;
   }
-}
-
-function addTo(counts: Map<string, number>, key: string, more: 1 | -1): void {
-  const count = (counts.get(key) ?? 0) + more;
-  if (count > 0) counts.set(key, count);
-  else counts.delete(key);
 }
 
 /** A copy of a configuration for a caller. */

@@ -1,3 +1,4 @@
+import { decrement, increment } from "../../core/maps.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { compareIds, headKeyOf, rangeOf } from "../order.js";
 import type { Request } from "../request.js";
@@ -52,7 +53,7 @@ export class TaskLists<T extends Listed> {
     of.tasks.add(item);
     this.#all.add(item);
     if (isTerminal(state)) this.finished.add(item);
-    else this.#countOpen(owner, 1);
+    else increment(this.#open, owner);
     if (isInterrupted(state)) this.interrupted.add(item);
   }
 
@@ -62,7 +63,7 @@ export class TaskLists<T extends Listed> {
     this.#owners.get(ownerKey(item.head))?.tasks.remove(item);
     this.#all.remove(item);
     if (isTerminal(state)) this.finished.remove(item);
-    else this.#countOpen(owner, -1);
+    else decrement(this.#open, owner);
     if (isInterrupted(state)) this.interrupted.remove(item);
   }
 
@@ -140,12 +141,6 @@ export class TaskLists<T extends Listed> {
         statusTime: newest?.head.statusTime ?? 0,
       };
     });
-  }
-
-  #countOpen(owner: string, more: number): void {
-    const count = (this.#open.get(owner) ?? 0) + more;
-    if (count === 0) this.#open.delete(owner);
-    else this.#open.set(owner, count);
   }
 }
 
