@@ -106,7 +106,8 @@ export class Acceptance {
     const { tasks, store } = this.#source;
     const log = await tasks.acquire(scopeOf(command), known.taskId).catch(async (error: unknown) => {
       // The creation failed here but succeeded after all, or elsewhere: the task is found a moment later.
-      const head = isNotFound(error) ? await store.head({ taskId: known.taskId }).catch(unavailable) : undefined;
+      // It may also exist in a store that cannot be read now.
+      const head = isNotFound(error) ? await store.head({ taskId: known.taskId }).catch(() => "unknown") : undefined;
       throw head === undefined ? error : unavailable(error);
     });
     const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);
