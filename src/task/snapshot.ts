@@ -136,23 +136,8 @@ function restoreTalk({ marks, ended }: StoredTalk): Talk {
   return talk;
 }
 
-function pieceOf(place: FoldHead, task: Task): Uint8Array {
-  const snapshot = create(SnapshotSchema);
-  snapshot.position = place.position;
-  snapshot.generation = place.generation;
-  snapshot.earlierGenerations = place.earlierGenerations;
-  snapshot.generationPosition = place.generationPosition;
-  snapshot.statusPosition = place.statusPosition;
-  snapshot.messages = place.messages;
-  snapshot.version = place.version;
-  if (place.relays !== undefined) snapshot.relays = place.relays;
-  snapshot.steps = place.steps;
-  snapshot.stepBytes = place.stepBytes;
-  if (place.changes !== undefined) snapshot.changes = place.changes;
-  if (place.talk !== undefined) snapshot.talk = place.talk;
-  if (place.initialMetadata !== undefined) snapshot.firstMetadata = place.initialMetadata;
-  snapshot.task = task;
-  return writeSnapshot(snapshot);
+function pieceOf({ initialMetadata: firstMetadata, ...place }: FoldHead, task: Task): Uint8Array {
+  return writeSnapshot(create(SnapshotSchema, { ...place, firstMetadata, task }));
 }
 
 /** Restores a fold from a snapshot, possibly in chunks. */

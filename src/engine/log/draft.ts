@@ -105,17 +105,8 @@ function statusMessage(content: Content, place: MessageContext): Message {
 }
 
 /** Returns the entry of a step that has ended now, of the turn at a position. */
-export function stepDraft(turn: number, step: EndedStep, now: number): Draft {
-  const { outcome } = step;
-  const value = create(StepSchema);
-  value.name = step.name;
-  value.count = step.count;
-  value.turn = turn;
-  value.call = step.call;
-  value.perTask = step.perTask;
-  value.overlaps = step.overlaps;
-  value.attempts = step.attempts;
-  value.started = timestampOf(step.started);
+export function stepDraft(turn: number, { started, outcome, ...step }: EndedStep, now: number): Draft {
+  const value = create(StepSchema, { ...step, turn, started: timestampOf(started) });
   if ("failure" in outcome) value.outcome = { case: "error", value: create(StepErrorSchema, outcome.failure) };
   else if (outcome.json !== undefined) value.outcome = { case: "result", value: outcome.json };
   return { event: { case: "step", value }, time: now, size: 0 };

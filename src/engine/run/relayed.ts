@@ -38,18 +38,8 @@ export function storedCheckpoint(checkpoint: RelayCheckpoint): Relay {
   return create(RelaySchema, checkpoint);
 }
 
-function checkpointOf({
-  delegation,
-  origin,
-  turn,
-  agent,
-  taskId,
-  contextId,
-  generation,
-  messageId,
-  state,
-}: Relay): RelayCheckpoint {
-  return { delegation, origin, turn, agent, taskId, contextId, generation, messageId, state };
+function checkpointOf({ $typeName: _name, $unknown: _unknown, ...checkpoint }: Relay): RelayCheckpoint {
+  return checkpoint;
 }
 
 /**
