@@ -13,36 +13,19 @@ export type Row = readonly Value[];
  * - `config` has no claim. Due deliveries stay due, and dead ones dead.
  * - What can be computed is left out: counters, marks, and the order in which a store arranges its rows.
  */
-export const columns: Readonly<Record<Kind, readonly string[]>> = {
-  task: [
-    ...["task_id", "tenant", "owner", "context_id", "state", "status_time", "position", "generation"],
-    ...["lease_turn", "lease_attempt"],
-  ],
-  segment: ["task_id", "last", "count", "bytes"],
-  snapshot: ["task_id", "position", "pieces"],
-  piece: ["task_id", "position", "piece", "bytes"],
-  send: ["task_id", "tenant", "owner", "key", "fingerprint", "position"],
-  config: [
-    ...["task_id", "config_id", "tenant", "owner", "target", "position", "state", "at", "attempts"],
-    ...["failing_since", "failure", "bytes"],
-  ],
-  attempt: [
-    ...["task_id", "config_id", "number", "time", "duration_ms", "generation", "status", "answer", "failure", "holder"],
-  ],
-  conversation: ["tenant", "owner", "context_id", "version", "bytes"],
-  restoration: ["number", "until", "id"],
-};
+export const columns = {
+  task: "task_id, tenant, owner, context_id, state, status_time, position, generation, lease_turn, lease_attempt",
+  segment: "task_id, last, count, bytes",
+  snapshot: "task_id, position, pieces",
+  piece: "task_id, position, piece, bytes",
+  send: "task_id, tenant, owner, key, fingerprint, position",
+  config: "task_id, config_id, tenant, owner, target, position, state, at, attempts, failing_since, failure, bytes",
+  attempt: "task_id, config_id, number, time, duration_ms, generation, status, answer, failure, holder",
+  conversation: "tenant, owner, context_id, version, bytes",
+  restoration: "number, until, id",
+} as const;
 
-export type Kind =
-  | "task"
-  | "segment"
-  | "snapshot"
-  | "piece"
-  | "send"
-  | "config"
-  | "attempt"
-  | "conversation"
-  | "restoration";
+export type Kind = keyof typeof columns;
 
 /** Records of one kind, of about `BATCH_BYTES` at most. */
 export interface Batch {

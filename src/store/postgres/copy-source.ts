@@ -186,7 +186,7 @@ const tables: Readonly<Record<Exclude<Kind, "task">, Table>> = {
 
 /** Returns the columns of a kind in these tables. Some have the log of a task instead of its id. */
 export function columnsOf(kind: Exclude<Kind, "task">): string[] {
-  return columns[kind].map((name) => (name === "task_id" ? (tables[kind].of ?? name) : name));
+  return columns[kind].split(", ").map((name) => (name === "task_id" ? (tables[kind].of ?? name) : name));
 }
 
 /**

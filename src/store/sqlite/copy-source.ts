@@ -55,9 +55,7 @@ export async function* readFile(db: Database, path: string): AsyncGenerator<Batc
 }
 
 function* batchesOf(db: Database): Generator<Batch> {
-  const heads = db.rows<Value[]>(
-    `SELECT ${columns.task.join(", ")} FROM head WHERE task_id > ? ORDER BY task_id LIMIT ?`,
-  );
+  const heads = db.rows<Value[]>(`SELECT ${columns.task} FROM head WHERE task_id > ? ORDER BY task_id LIMIT ?`);
   for (let last = ""; ; ) {
     const page = heads.all(last, PAGE_TASKS);
     if (page.length === 0) break;
@@ -73,7 +71,7 @@ function* batchesOf(db: Database): Generator<Batch> {
     last = taskIds.at(-1) ?? "";
   }
   const conversations = db.rows<Value[]>(
-    `SELECT ${columns.conversation.join(", ")} FROM conversation ORDER BY tenant, owner, context_id`,
+    `SELECT ${columns.conversation} FROM conversation ORDER BY tenant, owner, context_id`,
   );
   yield* inBatches("conversation", conversations.iterate());
   yield* inBatches(
@@ -92,18 +90,18 @@ const ofTask: readonly (readonly [Kind, string])[] = [
     "SELECT s.task_id, s.last, s.count, coalesce(b.bytes, s.bytes) AS bytes FROM segment s " +
       "LEFT JOIN blob b ON b.id = s.blob WHERE s.task_id = ? ORDER BY s.last",
   ],
-  ["snapshot", "SELECT task_id, position, pieces FROM snapshot WHERE task_id = ?"],
+  ["snapshot", `SELECT ${columns.snapshot} FROM snapshot WHERE task_id = ?`],
   [
     "piece",
     "SELECT p.task_id, p.position, p.piece, b.bytes FROM snapshot s JOIN snapshot_piece p ON p.task_id = s.task_id " +
       "AND p.position = s.position JOIN blob b ON b.id = p.blob WHERE s.task_id = ? ORDER BY p.piece",
   ],
-  ["send", `SELECT ${columns.send.join(", ")} FROM send WHERE task_id = ? ORDER BY tenant, owner, key`],
+  ["send", `SELECT ${columns.send} FROM send WHERE task_id = ? ORDER BY tenant, owner, key`],
   [
     "config",
     "SELECT p.task_id, p.config_id, h.tenant, h.owner, p.target, p.position, p.state, p.at, p.attempts, " +
       "p.failing_since, p.failure, p.bytes FROM push_config p JOIN head h ON h.task_id = p.task_id WHERE p.task_id = ? " +
       "ORDER BY p.config_id",
   ],
-  ["attempt", `SELECT ${columns.attempt.join(", ")} FROM push_attempt WHERE task_id = ? ORDER BY config_id, number`],
+  ["attempt", `SELECT ${columns.attempt} FROM push_attempt WHERE task_id = ? ORDER BY config_id, number`],
 ];

@@ -118,18 +118,17 @@ function targetIn(db: Database, path: string, release: () => void): CopyTarget {
 }
 
 function writersOf(db: Database): Readonly<Record<Kind, (row: Row) => void>> {
-  const insert = (table: string, names: readonly string[]): ((...values: Parameter[]) => void) => {
-    const marks = names.map(() => "?");
-    const command = db.command(`INSERT INTO ${table} (${names.join(", ")}) VALUES (${marks.join(", ")})`);
+  const insert = (table: string, names: string): ((...values: Parameter[]) => void) => {
+    const marks = names.replace(/\w+/g, "?");
+    const command = db.command(`INSERT INTO ${table} (${names}) VALUES (${marks})`);
     return (...values) => void command.run(...values);
   };
   const addBlob = db.command("INSERT INTO blob (bytes) VALUES (?)");
   const blob = (bytes: Value | undefined): number | bigint => addBlob.run(bytes ?? null).lastInsertRowid;
-  const task = insert("head", [...columns.task, "lease_holder", "finished_at"]);
-  const segment = insert("segment", [...columns.segment, "blob"]);
-  const piece = insert("snapshot_piece", ["task_id", "position", "piece", "blob"]);
-  const configColumns = columns.config.filter((name) => name !== "tenant");
-  const config = insert("push_config", configColumns);
+  const task = insert("head", `${columns.task}, lease_holder, finished_at`);
+  const segment = insert("segment", `${columns.segment}, blob`);
+  const piece = insert("snapshot_piece", "task_id, position, piece, blob");
+  const config = insert("push_config", columns.config.replace("tenant, ", ""));
   const mark = db.command(
     `UPDATE head SET pushed = iif(finished_at IS NOT NULL AND EXISTS (SELECT 1 FROM push_config p ` +
       `WHERE p.task_id = head.task_id AND p.state = ${DUE}), 2, 1) WHERE task_id = ?`,
@@ -161,7 +160,7 @@ function writersOf(db: Database): Readonly<Record<Kind, (row: Row) => void>> {
     restoration: ([, until = 0, id = ""]) => {
       if (restoration === undefined) {
         createRestorations(db);
-        restoration = insert("restoration", ["until", "id"]);
+        restoration = insert("restoration", "until, id");
       }
       restoration(until, id);
     },
