@@ -1,5 +1,6 @@
 import { type DeliveryState, deliveryStates, EXAMINED_DELIVERIES, IDLE, passes } from "./deliveries.js";
 import type {
+  ClaimedDelivery,
   DeadDelivery,
   DeliveryPage,
   FailedAttempt,
@@ -75,13 +76,22 @@ export function toDead(row: DeadRow): DeadDelivery {
 }
 
 /** Columns of a claimed configuration that both databases have. */
-export type ClaimedColumns = [
+type ClaimedColumns = [
   ...config: ConfigColumns,
   position: number,
   headPosition: number,
   attempts: number,
   failingSince: number | null,
 ];
+
+/** A claimed configuration: the number of its claim, its bytes or their number, and its columns. */
+export type ClaimedRow<Bytes> = [claim: number, bytes: Bytes, ...ClaimedColumns];
+
+export function toClaimed(row: Readonly<ClaimedRow<unknown>>, bytes: Uint8Array): ClaimedDelivery {
+  const [claim, , taskId, configId, tenant, owner, target, position, headPosition, attempts, since] = row;
+  const failingSince = since ?? undefined;
+  return { taskId, configId, tenant, owner, target, position, headPosition, attempts, failingSince, claim, bytes };
+}
 
 /** A failed attempt as a row of a database. */
 export type AttemptRow = [

@@ -1,5 +1,5 @@
 import { DUE, FairClaims } from "../deliveries.js";
-import type { ClaimedColumns } from "../delivery-rows.js";
+import { type ClaimedRow, toClaimed } from "../delivery-rows.js";
 import type { ClaimDeliveries, ClaimedDelivery } from "../push-store.js";
 import { texts } from "./arrays.js";
 import { type Database, first, type Statements } from "./database.js";
@@ -19,8 +19,6 @@ interface Due {
 }
 
 type DueRow = [taskId: string, configId: string, target: string];
-
-type ClaimedRow = [...ClaimedColumns, claim: number, bytes: Uint8Array];
 
 export class PushClaims {
   readonly #database: Database;
@@ -146,23 +144,17 @@ export class PushClaims {
     where: string,
     values: readonly (string | Buffer)[],
   ): Promise<ClaimedDelivery[]> {
-    const rows = await on.query<ClaimedRow>(
+    const rows = await on.query<ClaimedRow<Uint8Array>>(
       `WITH c AS (UPDATE ${this.#s}.push_config SET holder = $1, claim = nextval('${this.#s}.claim_number') ` +
-        `WHERE ${where} RETURNING *) SELECT c.task_id, c.config_id, c.tenant, c.owner, c.target, c.position, l.last, ` +
-        `c.attempts, c.failing_since, c.claim, c.bytes FROM c JOIN ${this.#s}.task t ON t.task_id = c.task_id ` +
+        `WHERE ${where} RETURNING *) SELECT c.claim, c.bytes, c.task_id, c.config_id, c.tenant, c.owner, c.target, ` +
+        `c.position, l.last, c.attempts, c.failing_since FROM c JOIN ${this.#s}.task t ON t.task_id = c.task_id ` +
         `${lastSegment(this.#s)} ORDER BY c.task_id, c.config_id`,
       [holder, ...values],
     );
-    return rows.map(toClaimed);
+    return rows.map((row) => toClaimed(row, row[1]));
   }
 }
 
 function keyOf({ taskId, configId }: { readonly taskId: string; readonly configId: string }): string {
   return `${taskId.length}:${taskId}${configId}`;
-}
-
-function toClaimed(row: ClaimedRow): ClaimedDelivery {
-  const [taskId, configId, tenant, owner, target, position, headPosition, attempts, since, claim, bytes] = row;
-  const failingSince = since ?? undefined;
-  return { taskId, configId, tenant, owner, target, position, headPosition, attempts, failingSince, claim, bytes };
 }

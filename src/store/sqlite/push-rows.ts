@@ -1,5 +1,5 @@
 import { DEAD, type DeliveryState, type StoredConfig, type TaskOfConfigs } from "../deliveries.js";
-import type { AttemptRow, ClaimedColumns, DeadRow } from "../delivery-rows.js";
+import { type AttemptRow, type ClaimedRow, type DeadRow, toClaimed } from "../delivery-rows.js";
 import type { ClaimedDelivery, DeadDeliveryRequest, PushConfigKey } from "../push-store.js";
 import type { Database } from "./driver/driver.js";
 
@@ -59,25 +59,19 @@ function toTask([taskId, tenant, owner, position, finishedAt, pushed]: TaskColum
   return { taskId, tenant, owner, position, finished: finishedAt !== null, pushed };
 }
 
-/** A configuration that is claimed, as an array. */
-export type ClaimedRow = [id: number, ...ClaimedColumns, bytes: Uint8Array];
-
 /** Claims on their way to another thread: the bytes of all configurations are in one buffer, which costs less. */
 export interface ClaimedBatch {
-  readonly rows: readonly (readonly [...ClaimedColumns, claim: number, size: number])[];
+  readonly rows: readonly Readonly<ClaimedRow<number>>[];
   readonly bytes: Uint8Array;
 }
 
-/** Rows that were claimed, with the numbers of their claims. */
-export function toBatch(claimed: readonly ClaimedRow[], claims: readonly number[]): ClaimedBatch {
-  const bytes = new Uint8Array(claimed.reduce((sum, row) => sum + row[10].length, 0));
+export function toBatch(claimed: readonly ClaimedRow<Uint8Array>[]): ClaimedBatch {
+  const bytes = new Uint8Array(claimed.reduce((sum, [, own]) => sum + own.length, 0));
   let size = 0;
-  const rows = claimed.map((row, index) => {
-    const [, taskId, configId, tenant, owner, target, position, headPosition, attempts, failingSince, own] = row;
+  const rows = claimed.map(([claim, own, ...columns]): ClaimedRow<number> => {
     bytes.set(own, size);
     size += own.length;
-    const numbers = [position, headPosition, attempts, failingSince, claims[index] ?? 0, own.length] as const;
-    return [taskId, configId, tenant, owner, target, ...numbers] as const;
+    return [claim, own.length, ...columns];
   });
   return { rows, bytes };
 }
@@ -85,23 +79,9 @@ export function toBatch(claimed: readonly ClaimedRow[], claims: readonly number[
 /** Reads the claims of a `toBatch` result. */
 export function claimedOf({ rows, bytes }: ClaimedBatch): ClaimedDelivery[] {
   let end = 0;
-  return rows.map(([taskId, configId, tenant, owner, target, position, headPosition, attempts, since, claim, size]) => {
-    end += size;
-    const failingSince = since ?? undefined;
-    const own = bytes.slice(end - size, end);
-    return {
-      taskId,
-      configId,
-      tenant,
-      owner,
-      target,
-      position,
-      headPosition,
-      attempts,
-      failingSince,
-      claim,
-      bytes: own,
-    };
+  return rows.map((row) => {
+    end += row[1];
+    return toClaimed(row, bytes.slice(end - row[1], end));
   });
 }
 

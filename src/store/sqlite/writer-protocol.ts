@@ -7,7 +7,7 @@ import type { FileIdentity } from "./file-identity.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 
 /** Version of the messages between a writer process and its clients. */
-const FRAMES_VERSION = 2;
+const FRAMES_VERSION = 3;
 
 /** Versions of frames and schema, which a writer process and its clients must have in common. */
 export const WRITER_VERSION: string = `${FRAMES_VERSION}.${SCHEMA_VERSION}`;
