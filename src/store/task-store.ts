@@ -218,7 +218,7 @@ export interface AppendRequest {
   /** A lease to take in the same transaction, unless the task has one, even an unclaimed one. */
   readonly lease?: Lease | undefined;
   /** Stores a send in the same transaction. */
-  readonly send?: IdempotencyKey & IdempotencyRecord;
+  readonly send?: (IdempotencyKey & IdempotencyRecord) | undefined;
   /** Puts a push configuration in the same transaction. A new one is at `expected`: it gets the entries of this append. */
   readonly pushConfig?: NewPushConfig | undefined;
   /** Replaces the state of the task's conversation in the same transaction. */

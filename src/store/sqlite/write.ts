@@ -1,17 +1,5 @@
 import type { Segment } from "../segment.js";
-import type {
-  AppendRequest,
-  ConversationWrite,
-  Fence,
-  IdempotencyKey,
-  IdempotencyRecord,
-  Lease,
-  NewPushConfig,
-  StoreError,
-  StoreErrorKind,
-  TaskRow,
-  TaskStore,
-} from "../task-store.js";
+import type { AppendRequest, StoreError, TaskStore } from "../task-store.js";
 import type { FileFault } from "./file-guard.js";
 import type { ClaimedBatch } from "./push-rows.js";
 
@@ -67,18 +55,11 @@ export type OtherWrite = {
 }[WriteMethod];
 
 /** An append whose entries are already segments. */
-export interface AppendWrite {
+export interface AppendWrite extends Omit<AppendRequest, "creates" | "entries" | "time"> {
   readonly method: "append";
-  readonly head: TaskRow;
-  readonly expected: AppendRequest["expected"];
   /** True if the task ends with this append. Set by the caller, because the file does not know the states. */
   readonly finishes: boolean;
-  readonly fence: Fence | undefined;
-  readonly lease: Lease | undefined;
   readonly segments: readonly Segment[];
-  readonly send: (IdempotencyKey & IdempotencyRecord) | undefined;
-  readonly pushConfig: NewPushConfig | undefined;
-  readonly conversation: ConversationWrite | undefined;
   /** Milliseconds since the epoch. */
   readonly time: number;
 }
@@ -87,12 +68,7 @@ export interface AppendWrite {
 export type Write = AppendWrite | OtherWrite;
 
 /** A StoreError on its way between two threads, where its class is lost. */
-interface CarriedError {
-  readonly kind: StoreErrorKind;
-  readonly message: string;
-  readonly remembered: IdempotencyRecord | undefined;
-  readonly tooManyOf: StoreError["tooManyOf"];
-}
+type CarriedError = Pick<StoreError, "kind" | "message" | "remembered" | "tooManyOf">;
 
 /** Outcome of one write: the method's result, or its error. */
 export type WriteOutcome = { readonly result: unknown } | { readonly error: CarriedError };
