@@ -1,21 +1,13 @@
 import { createHash } from "node:crypto";
 import { create, type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
 import { invalid } from "../core/error.js";
+import { type KeyOf, type Kinds, keyIn, tokenOf } from "../service/page-token.js";
 
 /** Default and maximum number of items on a page. */
 const sizes = { default: 100, max: 1_000 } as const;
 
 /** The fields by which a request asks for a page. */
 type PageRequest = Message & { readonly pageSize: number; readonly pageToken: string };
-
-/** Types of the values of a key. */
-interface Kinds {
-  readonly string: string;
-  readonly number: number;
-}
-
-/** The key of a list's items, one value for each kind. */
-type KeyOf<T extends readonly (keyof Kinds)[]> = { readonly [I in keyof T]: Kinds[T[I]] };
 
 /** The page that a request asks for. */
 interface Page<Key> {
@@ -47,21 +39,8 @@ export function pageOf<const T extends readonly (keyof Kinds)[]>(
   return {
     limit: pageSize === 0 ? sizes.default : pageSize,
     after: pageToken === "" ? undefined : keyIn(pageToken, kinds, bound),
-    token: (last) => (last === undefined ? "" : Buffer.from(JSON.stringify([bound, ...last])).toString("base64url")),
+    token: (last) => (last === undefined ? "" : tokenOf(last, bound)),
   };
-}
-
-function keyIn<const T extends readonly (keyof Kinds)[]>(token: string, kinds: T, bound: string): KeyOf<T> {
-  try {
-    const values: unknown = JSON.parse(Buffer.from(token, "base64url").toString());
-    if (Array.isArray(values) && values.length === kinds.length + 1 && values[0] === bound) {
-      const key = values.slice(1);
-      if (key.every((value, i) => typeof value === kinds[i])) return key as unknown as KeyOf<T>;
-    }
-  } catch {
-    // Malformed; rejected below.
-  }
-  throw invalid([{ field: "pageToken", description: "is not a token of a previous page of this list" }]);
 }
 
 /** Computes a digest of the filters, which only detects mistakes. */
