@@ -25,7 +25,7 @@ import type { PulseData } from "./pulse.js";
 import { PushClaims } from "./push-claims.js";
 import * as configs from "./push-configs.js";
 import * as pushLists from "./push-lists.js";
-import { Reads } from "./reads.js";
+import { readsOn } from "./reads.js";
 import { Removal } from "./removal.js";
 
 export type { Durability, StoreDurability } from "./durability.js";
@@ -146,7 +146,6 @@ function compose(parts: Parts): PostgresStore {
   const { database, schema, timeoutMs, partitions, removal, counts, durability, restorations, logger } = parts;
   const probe = new Probe(database, schema);
   const appends = new Appends(database, schema, { onStored: () => counts.note(), onFull: () => probe.noteFull() });
-  const reads = new Reads(database, schema);
   const pulse = (): PulseData => ({ url: database.server, schema, timeoutMs, isSame: database.history.isSame });
   const leases = new Leases(database, schema, () => startPulse(pulse()));
   const signals = new SignalHub(new Notifications(database, schema, logger));
@@ -174,14 +173,7 @@ function compose(parts: Parts): PostgresStore {
     },
     append: (request) => appends.append(request),
     onCommit: (observer) => appends.onCommit(observer),
-    head: ({ taskId }) => reads.head(taskId),
-    heads: ({ taskIds }) => reads.heads(taskIds),
-    load: (request) => reads.load(request),
-    loadMany: ({ taskIds }) => reads.loadMany(taskIds),
-    read: (request) => reads.read(request),
-    readSnapshot: ({ taskId, position, piece }) => reads.readSnapshot(taskId, position, piece),
-    findSend: (key) => reads.findSend(key),
-    conversation: (key) => reads.conversation(key),
+    ...readsOn(database),
     ...methodsOn(database, { saveSnapshot, list, countOpen, listInterrupted }),
     ...methodsOn(database, { listHeads, listContexts, listOwners, listLeased }),
     census: () => census(database),

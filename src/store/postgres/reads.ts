@@ -1,7 +1,7 @@
 import { type HeadRow, toHead } from "../head-rows.js";
 import type { Request } from "../request.js";
 import { READ_BYTES, readEntries, salvageEntries } from "../segment.js";
-import type { ConversationKey, IdempotencyRecord, LoadedTask, StoredConversation, TaskHead } from "../task-store.js";
+import type { LoadedTask, TaskHead, TaskStore } from "../task-store.js";
 import { texts } from "./arrays.js";
 import { type Database, first } from "./database.js";
 import { HEAD_COLUMNS, lastSegment } from "./heads.js";
@@ -27,90 +27,86 @@ type LogColumns = [
 ];
 type LoadRow = [...LogColumns, ...head: HeadRow];
 
-export class Reads {
-  readonly #database: Database;
-  readonly #heads: string;
-  readonly #load: string;
-  readonly #segments: string;
-  readonly #piece: string;
-  readonly #send: string;
-  readonly #conversation: string;
+type ReadMethod = "head" | "heads" | "load" | "loadMany" | "read" | "readSnapshot" | "findSend" | "conversation";
 
-  constructor(database: Database, s: string) {
-    this.#database = database;
-    this.#heads = `SELECT ${HEAD_COLUMNS} FROM ${s}.task t ${lastSegment(s)} WHERE t.task_id = ANY ($1)`;
-    // The size of a value is read without the value.
-    const page = (where: string, after: string, limit: string, bytes: string): string =>
-      "SELECT w.last, w.count, w.bytes FROM (SELECT g.*, sum(octet_length(g.bytes)) OVER (ORDER BY g.last) " +
-      `- octet_length(g.bytes) AS before FROM (SELECT last, count, bytes FROM ${s}.segment WHERE log = t.log ` +
-      `AND last > ${after}${where} ORDER BY last LIMIT ${limit}) g) w WHERE w.before < ${bytes}`;
-    this.#segments =
+/** Returns the methods of a store that read tasks by their ids, and what belongs to them. */
+export function readsOn(database: Database): Pick<TaskStore, ReadMethod> {
+  const sql = statementsIn(database.schema);
+  const heads = async ({ taskIds }: Request<"heads">): Promise<TaskHead[]> => {
+    return (await database.query<HeadRow>(sql.heads, [texts(taskIds)])).map(toHead);
+  };
+  return {
+    heads,
+    head: async ({ taskId }) => (await heads({ taskIds: [taskId] }))[0],
+
+    async load({ taskId, of }) {
+      const values = [texts([taskId]), of?.tenant ?? null, of?.owner ?? null, READ_BYTES];
+      const row = await first(database.query<LoadRow>(sql.load, values));
+      return row && loadedFrom(row);
+    },
+
+    async loadMany({ taskIds }) {
+      const ids = taskIds.slice(0, LOADED_AT_ONCE);
+      const rows = await database.query<LoadRow>(sql.load, [texts(ids), null, null, LOADED_BYTES]);
+      const loaded = new Map(rows.map((row) => [row[5], loadedFrom(row)]));
+      return ids.map((id) => loaded.get(id));
+    },
+
+    async read({ taskId, after, limit, salvage = false }) {
+      if (limit <= 0) return [];
+      const values = [taskId, after, Math.min(limit, READ_SEGMENTS), READ_BYTES];
+      const entries: Uint8Array[] = [];
+      for (const [last, count, bytes] of await database.query<SegmentRow>(sql.segments, values)) {
+        const skip = Math.max(0, after - (last - count));
+        (salvage ? salvageEntries : readEntries)({ count, bytes }, skip, limit, entries);
+        if (entries.length >= limit) break;
+      }
+      return entries;
+    },
+
+    async readSnapshot({ taskId, position, piece }) {
+      return (await first(database.query<[Uint8Array]>(sql.piece, [taskId, position, piece])))?.[0];
+    },
+
+    async findSend({ tenant, owner, key }) {
+      const row = await first(database.query<[string, string, number]>(sql.send, [tenant, owner, key]));
+      return row && { fingerprint: row[0], taskId: row[1], position: row[2] };
+    },
+
+    async conversation({ tenant, owner, contextId }) {
+      const row = await first(database.query<[number, Uint8Array]>(sql.conversation, [tenant, owner, contextId]));
+      return row && { version: row[0], bytes: row[1] };
+    },
+  };
+}
+
+/** Returns the statements for a schema. */
+function statementsIn(s: string) {
+  // The size of a value is read without the value.
+  const page = (where: string, after: string, limit: string, bytes: string): string =>
+    "SELECT w.last, w.count, w.bytes FROM (SELECT g.*, sum(octet_length(g.bytes)) OVER (ORDER BY g.last) " +
+    `- octet_length(g.bytes) AS before FROM (SELECT last, count, bytes FROM ${s}.segment WHERE log = t.log ` +
+    `AND last > ${after}${where} ORDER BY last LIMIT ${limit}) g) w WHERE w.before < ${bytes}`;
+  // The segments of a task are one value, so that a task is one row.
+  const loaded = page(" AND coalesce(n.pieces, 1) = 1", "coalesce(n.position, 0)", `${READ_SEGMENTS}`, "$4");
+  return {
+    heads: `SELECT ${HEAD_COLUMNS} FROM ${s}.task t ${lastSegment(s)} WHERE t.task_id = ANY ($1)`,
+    segments:
       `SELECT p.* FROM ${s}.task t CROSS JOIN LATERAL (${page("", "$2", "$3", "$4")}) p ` +
-      "WHERE t.task_id = $1 ORDER BY p.last";
-    // The segments of a task are one value, so that a task is one row.
-    const loaded = page(" AND coalesce(n.pieces, 1) = 1", "coalesce(n.position, 0)", `${READ_SEGMENTS}`, "$4");
-    this.#load =
+      "WHERE t.task_id = $1 ORDER BY p.last",
+    load:
       `SELECT n.position, n.pieces, n.bytes, e.sizes, e.bytes, ${HEAD_COLUMNS} FROM ${s}.task t ${lastSegment(s)} ` +
       `LEFT JOIN (SELECT k.log, k.position, k.pieces, p.bytes FROM ${s}.snapshot k JOIN ${s}.snapshot_piece p ` +
       "ON p.log = k.log AND p.position = k.position AND p.piece = 0) n ON n.log = t.log " +
       "CROSS JOIN LATERAL (SELECT string_agg(p.last || ' ' || p.count || ' ' || octet_length(p.bytes), ' ' " +
       `ORDER BY p.last) AS sizes, string_agg(p.bytes, '' ORDER BY p.last) AS bytes FROM (${loaded}) p) e ` +
-      "WHERE t.task_id = ANY ($1) AND ($2::text IS NULL OR (t.tenant = $2 AND t.owner = $3))";
-    this.#piece =
+      "WHERE t.task_id = ANY ($1) AND ($2::text IS NULL OR (t.tenant = $2 AND t.owner = $3))",
+    piece:
       `SELECT p.bytes FROM ${s}.task t JOIN ${s}.snapshot_piece p ON p.log = t.log ` +
-      "WHERE t.task_id = $1 AND p.position = $2 AND p.piece = $3";
-    this.#send = `SELECT fingerprint, task_id, position FROM ${s}.send WHERE tenant = $1 AND owner = $2 AND key = $3`;
-    this.#conversation = `SELECT version, bytes FROM ${s}.conversation WHERE tenant = $1 AND owner = $2 AND context_id = $3`;
-  }
-
-  async head(taskId: string): Promise<TaskHead | undefined> {
-    return (await this.heads([taskId]))[0];
-  }
-
-  async heads(taskIds: readonly string[]): Promise<TaskHead[]> {
-    return (await this.#database.query<HeadRow>(this.#heads, [texts(taskIds)])).map(toHead);
-  }
-
-  async load({ taskId, of }: Request<"load">): Promise<LoadedTask | undefined> {
-    const values = [texts([taskId]), of?.tenant ?? null, of?.owner ?? null, READ_BYTES];
-    const row = await first(this.#database.query<LoadRow>(this.#load, values));
-    return row && loadedFrom(row);
-  }
-
-  async loadMany(taskIds: readonly string[]): Promise<(LoadedTask | undefined)[]> {
-    const ids = taskIds.slice(0, LOADED_AT_ONCE);
-    const rows = await this.#database.query<LoadRow>(this.#load, [texts(ids), null, null, LOADED_BYTES]);
-    const loaded = new Map(rows.map((row) => [row[5], loadedFrom(row)]));
-    return ids.map((id) => loaded.get(id));
-  }
-
-  async read({ taskId, after, limit, salvage = false }: Request<"read">): Promise<Uint8Array[]> {
-    if (limit <= 0) return [];
-    const values = [taskId, after, Math.min(limit, READ_SEGMENTS), READ_BYTES];
-    const entries: Uint8Array[] = [];
-    for (const [last, count, bytes] of await this.#database.query<SegmentRow>(this.#segments, values)) {
-      const skip = Math.max(0, after - (last - count));
-      (salvage ? salvageEntries : readEntries)({ count, bytes }, skip, limit, entries);
-      if (entries.length >= limit) break;
-    }
-    return entries;
-  }
-
-  async readSnapshot(taskId: string, position: number, piece: number): Promise<Uint8Array | undefined> {
-    const row = await first(this.#database.query<[Uint8Array]>(this.#piece, [taskId, position, piece]));
-    return row?.[0];
-  }
-
-  async findSend({ tenant, owner, key }: Request<"findSend">): Promise<IdempotencyRecord | undefined> {
-    const row = await first(this.#database.query<[string, string, number]>(this.#send, [tenant, owner, key]));
-    return row && { fingerprint: row[0], taskId: row[1], position: row[2] };
-  }
-
-  async conversation({ tenant, owner, contextId }: ConversationKey): Promise<StoredConversation | undefined> {
-    const values = [tenant, owner, contextId];
-    const row = await first(this.#database.query<[number, Uint8Array]>(this.#conversation, values));
-    return row && { version: row[0], bytes: row[1] };
-  }
+      "WHERE t.task_id = $1 AND p.position = $2 AND p.piece = $3",
+    send: `SELECT fingerprint, task_id, position FROM ${s}.send WHERE tenant = $1 AND owner = $2 AND key = $3`,
+    conversation: `SELECT version, bytes FROM ${s}.conversation WHERE tenant = $1 AND owner = $2 AND context_id = $3`,
+  };
 }
 
 function loadedFrom([position, pieces, piece, sizes, bytes, ...head]: LoadRow): LoadedTask {
