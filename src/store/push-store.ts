@@ -1,3 +1,5 @@
+import type { TaskScope } from "./task-head.js";
+
 /**
  * Part of the store interface for push notifications (specification 3.1.7): configurations, delivery positions, and
  * claims of deliveries.
@@ -171,11 +173,14 @@ export interface RescheduleDeliveries {
   readonly to: number;
 }
 
-/** A delivery that a process has claimed. */
-export interface ClaimedDelivery extends PushConfigKey, StoredPushConfig {
-  readonly tenant: string;
-  readonly owner: string;
+interface DeliveryPlace extends PushConfigKey, TaskScope, Pick<StoredPushConfig, "position"> {
   readonly target: string;
+  /** Position of the last entry of its task: entries after `position` are undelivered. */
+  readonly headPosition: number;
+}
+
+/** A delivery that a process has claimed. */
+export interface ClaimedDelivery extends DeliveryPlace, StoredPushConfig {
   /** Position of the last entry of its task when it was claimed. */
   readonly headPosition: number;
   /** Failed attempts since the last progress. */
@@ -244,14 +249,18 @@ export interface FailedAttempt extends AttemptFacts {
 /** State of a configuration's deliveries: see `PushStore`. */
 export type DeliveryStateName = "idle" | "due" | "dead";
 
-/** Selects configurations by their deliveries. Absent filters do not restrict. */
-export interface ListDeliveries {
-  /** One of these states. Empty: no restriction. */
-  readonly states?: readonly DeliveryStateName[] | undefined;
+/** Absent filters do not restrict. */
+interface DeliveryFilter {
   readonly tenant?: string | undefined;
   readonly owner?: string | undefined;
-  readonly taskId?: string | undefined;
   readonly target?: string | undefined;
+}
+
+/** Selects configurations by their deliveries. */
+export interface ListDeliveries extends DeliveryFilter {
+  /** One of these states. Empty: no restriction. */
+  readonly states?: readonly DeliveryStateName[] | undefined;
+  readonly taskId?: string | undefined;
   /** The key at which the last page ended. */
   readonly after?: PushConfigKey | undefined;
   readonly limit: number;
@@ -265,15 +274,8 @@ export interface DeliveryPage {
 }
 
 /** A configuration with the state of its deliveries. Times are milliseconds since the epoch. */
-export interface StoredDelivery extends PushConfigKey {
-  readonly tenant: string;
-  readonly owner: string;
-  readonly target: string;
+export interface StoredDelivery extends DeliveryPlace {
   readonly state: DeliveryStateName;
-  /** Everything up to this position was delivered. */
-  readonly position: number;
-  /** Position of the last entry of its task. */
-  readonly headPosition: number;
   /** Failed attempts since the last progress. */
   readonly attempts: number;
   /** Reason of the last failure; empty without one. */
@@ -287,32 +289,21 @@ export interface StoredDelivery extends PushConfigKey {
 }
 
 /** Selects configurations to deliver again at once. */
-export interface RedriveDeliveries {
+export interface RedriveDeliveries extends DeliveryFilter {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly keys?: readonly PushConfigKey[] | undefined;
-  readonly tenant?: string | undefined;
-  readonly owner?: string | undefined;
-  readonly target?: string | undefined;
 }
 
 /** Filter of dead deliveries. */
-export interface DeadDeliveryRequest {
-  readonly tenant?: string | undefined;
-  readonly owner?: string | undefined;
-  readonly target?: string | undefined;
+export interface DeadDeliveryRequest extends DeliveryFilter {
   /** The key at which the last page ended. */
   readonly after?: PushConfigKey;
   readonly limit: number;
 }
 
 /** A dead push configuration. Times are milliseconds since the epoch. */
-export interface DeadDelivery extends PushConfigKey, StoredPushConfig {
-  readonly tenant: string;
-  readonly owner: string;
-  readonly target: string;
-  /** Position of the last entry of its task: entries after `position` are undelivered. */
-  readonly headPosition: number;
+export interface DeadDelivery extends DeliveryPlace, StoredPushConfig {
   readonly failure: string;
   /** Time of the first failed attempt; undefined if no earlier attempt failed. */
   readonly failingSince: number | undefined;
