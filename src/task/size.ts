@@ -146,13 +146,7 @@ export function messageSize(message: Message): number {
 
 /** Returns the size of an artifact, or of a chunk of one. */
 export function artifactSize(artifact: Artifact): number {
-  const { artifactId, name, description, metadata, extensions } = artifact;
-  let size = ARTIFACT + textSize(artifactId) + partsSize(artifact.parts);
-  if (name !== "") size += textSize(name);
-  if (description !== "") size += textSize(description);
-  if (metadata !== undefined) size += objectSize(metadata);
-  if (extensions.length > 0) size += textsSize(extensions);
-  return size;
+  return ARTIFACT + textSize(artifact.artifactId) + pieceSize(artifact);
 }
 
 /** Returns the bytes that a chunk adds to an existing artifact: its parts and changed fields. */

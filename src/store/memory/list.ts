@@ -34,10 +34,6 @@ export class OwnerHeads<T extends Listed> {
     return list?.page(request) ?? { heads: [], total: 0 };
   }
 
-  get size(): number {
-    return this.all.size;
-  }
-
   /** The numbers of a context's tasks, if this one is its newest. */
   newestOf({ contextId, taskId }: TaskHead): { readonly tasks: number; readonly openTasks: number } | undefined {
     const context = this.#contexts.get(contextId);
@@ -48,10 +44,6 @@ export class OwnerHeads<T extends Listed> {
 
   hasContext(contextId: string): boolean {
     return this.#contexts.has(contextId);
-  }
-
-  countOpen(): number {
-    return this.all.countOpen();
   }
 }
 

@@ -1,7 +1,5 @@
+import { READ_BYTES } from "../segment.js";
 import type { LoadedTask, SnapshotPiece, StoredSnapshot } from "../task-store.js";
-
-/** One page of a log stops after this many bytes, but has at least one entry. */
-const READ_BYTES = 1024 * 1024;
 
 /** The entries and the snapshot of one task. Bytes are copied on the way in and out. */
 export class MemoryLog {

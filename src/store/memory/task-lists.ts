@@ -70,7 +70,7 @@ export class TaskLists<T extends Listed> {
   /** Forgets an owner without tasks. */
   forgetEmpty(of: TaskScope): void {
     const key = ownerKey(of);
-    if (this.#owners.get(key)?.tasks.size !== 0) return;
+    if (this.#owners.get(key)?.tasks.all.size !== 0) return;
     this.#owners.delete(key);
     this.#sorted = undefined;
   }
@@ -86,7 +86,7 @@ export class TaskLists<T extends Listed> {
   /** Number of an owner's unfinished tasks, under one tenant or all. */
   countOpen({ owner, tenant }: { readonly owner: string; readonly tenant?: string | undefined }): number {
     if (tenant === undefined) return this.#open.get(owner) ?? 0;
-    return this.#owners.get(ownerKey({ owner, tenant }))?.tasks.countOpen() ?? 0;
+    return this.#owners.get(ownerKey({ owner, tenant }))?.tasks.all.countOpen() ?? 0;
   }
 
   /** See `OperatorStore`. */
