@@ -1,4 +1,4 @@
-import { CENSUS_LIMIT } from "./census-store.js";
+import { CENSUS_LIMIT } from "./operator-store.js";
 import type { TaskStore } from "./task-store.js";
 
 /** Leases that one read of the store returns. */

@@ -1,5 +1,4 @@
-import type { ConversationKey } from "./conversation-store.js";
-import type { TaskHead, TaskScope } from "./task-head.js";
+import type { ConversationKey, TaskHead, TaskScope } from "./task-head.js";
 
 /**
  * Part of the store interface for operators: lists over all owners and tenants, and the removal of named tasks.
@@ -118,4 +117,71 @@ export interface LeasedRequest {
   /** Cursor: only tasks after it in the order. */
   readonly after?: { readonly holder: string; readonly taskId: string } | undefined;
   readonly limit: number;
+}
+
+/** Part of the store interface for operators: counts of the store, and observation of its commits. */
+export interface CensusStore {
+  /** Kind of the store in one word, such as `sqlite`. */
+  readonly kind: string;
+  /** Counts tasks and deliveries. The cost depends on the number of owners, but not on that of their tasks. */
+  census(): Promise<Census>;
+  /**
+   * Calls the observer after each transaction of this process; only the last given one is called. A store without
+   * transactions never calls it. The observer must not throw.
+   */
+  onCommit(observer: CommitObserver): void;
+}
+
+/** Receives the duration of a transaction, synced to disk, in seconds, and the number of its writes. */
+export type CommitObserver = (seconds: number, writes: number) => void;
+
+/** Size and counts of a store. The last three counts stop at `CENSUS_LIMIT`. */
+export interface Census {
+  /** Size of the files in bytes; 0 without files. */
+  readonly bytes: number;
+  /** Tasks that have not ended. */
+  readonly openTasks: number;
+  /** Tasks that wait for their client (INPUT_REQUIRED, AUTH_REQUIRED). */
+  readonly interrupted: number;
+  /** Push configurations with entries to deliver. */
+  readonly due: number;
+  /** Push configurations whose deliveries were given up. */
+  readonly dead: number;
+}
+
+/** Highest number that `CensusStore.census` reports. */
+export const CENSUS_LIMIT = 10_000;
+
+/** Part of the store interface for backups. A store that cannot make any lacks all of it. */
+export interface BackupStore {
+  /** Restorations of the store from backups, oldest first. */
+  readonly restorations?: readonly Restoration[];
+
+  /**
+   * Copies the store into a new file while it is used. The copy holds one moment, at which everything was stored that
+   * was acknowledged before the call.
+   * @throws StoreError `failed` if the target exists or its folder does not, or if another backup is being made;
+   * `unavailable` if the disk is full or fails; `closed`, also when the store is closed meanwhile
+   */
+  backup?(request: { readonly target: string }): Promise<BackupResult>;
+}
+
+/** A backup of a store. */
+export interface BackupResult {
+  /** Absolute path of its file. */
+  readonly path: string;
+  readonly bytes: number;
+  /** The moment that it holds, in milliseconds since the epoch. */
+  readonly time: number;
+}
+
+/**
+ * A restoration of a store from a backup. The original may have stored events after the backup, so later events of the
+ * restored store may have the task and the generation of other events that receivers have seen.
+ */
+export interface Restoration {
+  /** Entries of a later time were written after the restoration, in milliseconds since the epoch. */
+  readonly until: number;
+  /** Random, for this restoration. */
+  readonly id: string;
 }

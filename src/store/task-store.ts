@@ -1,16 +1,19 @@
 import type { Signals } from "../signals/signals.js";
-import type { BackupStore } from "./backup-store.js";
-import type { CensusStore } from "./census-store.js";
-import type { ConversationKey, ConversationWrite, StoredConversation } from "./conversation-store.js";
 import type { StoreHealth } from "./health.js";
 import type { StoreHistory } from "./history.js";
-import type { OperatorStore } from "./operator-store.js";
+import type { BackupStore, CensusStore, OperatorStore } from "./operator-store.js";
 import type { NewPushConfig, PushStore } from "./push-store.js";
-import type { Fence, Lease, TaskHead, TaskRow, TaskScope } from "./task-head.js";
+import type {
+  ConversationKey,
+  ConversationWrite,
+  Fence,
+  Lease,
+  StoredConversation,
+  TaskHead,
+  TaskRow,
+  TaskScope,
+} from "./task-head.js";
 
-export type * from "./backup-store.js";
-export type * from "./census-store.js";
-export type * from "./conversation-store.js";
 export type * from "./operator-store.js";
 export type * from "./push-store.js";
 export * from "./task-head.js";

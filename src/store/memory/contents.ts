@@ -1,6 +1,6 @@
 import { isTerminal } from "../../task/state.js";
-import { CENSUS_LIMIT } from "../census-store.js";
 import { appendRejection, conversationRejection, holds, isOf, type StoredTask, tooManyPushConfigs } from "../check.js";
+import { CENSUS_LIMIT } from "../operator-store.js";
 import type { Request } from "../request.js";
 import type {
   AppendRequest,

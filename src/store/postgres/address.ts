@@ -1,4 +1,6 @@
 import { withoutSecrets } from "../../core/net.js";
+import { aBoolean, aText, aWholeNumber, type OptionChecks, oneOf, optionFaults } from "../../core/options.js";
+import { StoreError } from "../task-store.js";
 
 /** Schema of the tables if the address names none. */
 export const DEFAULT_SCHEMA = "parley";
@@ -9,10 +11,10 @@ export function isAddress(url: string): boolean {
 }
 
 /** Names of schemas, for errors. */
-export const SCHEMA_NAMES = "lower-case letters, digits and _, at most 40, and no schema of PostgreSQL itself";
+const SCHEMA_NAMES = "lower-case letters, digits and _, at most 40, and no schema of PostgreSQL itself";
 
 /** True for a name that needs no quotes in SQL and is not one of the database itself. */
-export function isSchema(name: string): boolean {
+function isSchema(name: string): boolean {
   return /^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,39}$/.test(name);
 }
 
@@ -37,6 +39,41 @@ export function readAddress(address: string): { readonly url: string; readonly n
     return false;
   });
   return { url: rest === undefined ? place : `${place}?${rest.join("&")}`, named };
+}
+
+/**
+ * The failures that an acknowledged append survives.
+ * - `replicated`: on this server and on at least one standby.
+ * - `local`: on this server's disk, after a crash of its machine. A failover to a standby may lose the last seconds.
+ * - `none`: a crash of the server or of its machine may lose the last appends.
+ */
+export type Durability = "replicated" | "local" | "none";
+
+/** Levels of durability, the lowest first. */
+export const LEVELS: readonly Durability[] = ["none", "local", "replicated"];
+
+/** Options that an address may name. */
+interface NamedOptions {
+  readonly schema?: string;
+  readonly require?: Durability;
+  readonly prepared?: boolean;
+  readonly connections?: number;
+}
+
+/** Checks of the options that an address may name. */
+export const namedChecks: OptionChecks<NamedOptions> = {
+  schema: aText(SCHEMA_NAMES, isSchema),
+  require: oneOf(LEVELS),
+  prepared: aBoolean(),
+  connections: aWholeNumber(3, 1_000),
+};
+
+/** Returns the schema of an address, and the address for the driver. @throws StoreError `failed` for a wrong option */
+export function schemaOf(address: string): { readonly url: string; readonly schema: string } {
+  const { url, named } = readAddress(address);
+  const faults = optionFaults(named, namedChecks);
+  if (faults.length > 0) throw new StoreError("failed", `The address of the database is wrong: ${faults.join("; ")}.`);
+  return { url, schema: named.schema ?? DEFAULT_SCHEMA };
 }
 
 /** An address with its database and schema, and without its secrets. @param schema if the address names none */

@@ -1,3 +1,5 @@
+import { defined } from "../../core/members.js";
+
 /** Numbers of the element types (`pg_type.oid`). */
 const BOOL = 16;
 const BYTEA = 17;
@@ -174,4 +176,20 @@ function writeSmallint(view: DataView, at: number, value: number): void {
 
 function writeBoolean(view: DataView, at: number, value: boolean): void {
   view.setInt8(at, value ? 1 : 0);
+}
+
+export function texts(values: readonly string[]): Buffer {
+  return one((writer) => writer.texts(values.length, (index) => values[index]));
+}
+
+export function bigints(values: readonly number[]): Buffer {
+  return one((writer) => writer.bigints(values.length, (index) => values[index]));
+}
+
+export function smallints(values: readonly number[]): Buffer {
+  return one((writer) => writer.smallints(values.length, (index) => values[index]));
+}
+
+function one(write: (writer: ArrayWriter) => Buffer | null): Buffer {
+  return defined(write(new ArrayWriter(256)) ?? undefined);
 }

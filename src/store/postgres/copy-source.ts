@@ -14,7 +14,7 @@ import {
 } from "../copy/records.js";
 import { StoreError } from "../task-store.js";
 import { shownAddress } from "./address.js";
-import { bigints, texts } from "./arrays.js";
+import { bigints, texts } from "./array-writer.js";
 import { type Database, first, type Statements } from "./database.js";
 import { toOpeningError } from "./errors.js";
 import { lastSegment } from "./heads.js";

@@ -1,12 +1,5 @@
+import type { Durability } from "./address.js";
 import { type Database, first } from "./database.js";
-
-/**
- * The failures that an acknowledged append survives.
- * - `replicated`: on this server and on at least one standby.
- * - `local`: on this server's disk, after a crash of its machine. A failover to a standby may lose the last seconds.
- * - `none`: a crash of the server or of its machine may lose the last appends.
- */
-export type Durability = "replicated" | "local" | "none";
 
 /** The durability that the present settings of PostgreSQL promise. */
 export interface StoreDurability {

@@ -7,16 +7,15 @@ import { SignalHub } from "../../signals/hub.js";
 import { redriveInSteps } from "../redrive.js";
 import { type PushStore, type Restoration, StoreError, type TaskStore } from "../task-store.js";
 import { startThread } from "../thread-beside.js";
-import { DEFAULT_SCHEMA, isAddress, readAddress } from "./address.js";
+import { DEFAULT_SCHEMA, type Durability, isAddress, LEVELS, namedChecks, readAddress } from "./address.js";
 import { Appends } from "./appends.js";
 import { Counts } from "./counts.js";
 import { Database, first, GUARDED } from "./database.js";
-import { type Durability, readDurability, type StoreDurability } from "./durability.js";
+import { readDurability, type StoreDurability } from "./durability.js";
 import { toOpeningError } from "./errors.js";
 import { Leases } from "./leases.js";
 import { census, countOpen, list, listInterrupted } from "./lists.js";
 import { migrate } from "./migrate.js";
-import { LEVELS, namedChecks } from "./named-options.js";
 import { Notifications } from "./notifications.js";
 import { listContexts, listHeads, listLeased, listOwners } from "./operators.js";
 import { Partitions } from "./partitions.js";
@@ -28,7 +27,8 @@ import * as pushLists from "./push-lists.js";
 import { readsOn } from "./reads.js";
 import { Removal } from "./removal.js";
 
-export type { Durability, StoreDurability } from "./durability.js";
+export type { Durability } from "./address.js";
+export type { StoreDurability } from "./durability.js";
 
 /** Options of `postgresStore`. */
 export interface PostgresStoreOptions {

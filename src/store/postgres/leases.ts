@@ -4,7 +4,7 @@ import { LivenessMonitor } from "../liveness.js";
 import { PulseThread } from "../pulse-thread.js";
 import type { Request } from "../request.js";
 import { type HeldLease, type LeaseOutcome, NO_HOLDER, type TaskHead } from "../task-store.js";
-import { texts } from "./arrays.js";
+import { texts } from "./array-writer.js";
 import { type Database, first, GUARDED, type Statements } from "./database.js";
 import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 

@@ -1,6 +1,6 @@
-import { CENSUS_LIMIT, type Census } from "../census-store.js";
 import { DEAD, DUE } from "../deliveries.js";
 import { type HeadRow, toHead } from "../head-rows.js";
+import { CENSUS_LIMIT, type Census } from "../operator-store.js";
 import { INTERRUPTED, TERMINAL } from "../states.js";
 import type { InterruptedRequest, ListPage, ListRequest, TaskHead } from "../task-store.js";
 import { type Database, first, type Value } from "./database.js";

@@ -1,8 +1,8 @@
 import type { Logger } from "../../core/log.js";
+import { schemaOf } from "./address.js";
 import { Database } from "./database.js";
 import { toOpeningError } from "./errors.js";
 import { type Migrated, migrate } from "./migrate.js";
-import { schemaOf } from "./named-options.js";
 import { Partitions } from "./partitions.js";
 import { Removal } from "./removal.js";
 

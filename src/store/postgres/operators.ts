@@ -3,7 +3,7 @@ import { headsPage, rangeOf } from "../order.js";
 import type { Request } from "../request.js";
 import { TERMINAL } from "../states.js";
 import type { ContextSummary, ContextsPage, HeadsPage, HeadsRequest, OwnerUsage, TaskHead } from "../task-store.js";
-import { smallints, texts } from "./arrays.js";
+import { smallints, texts } from "./array-writer.js";
 import type { Database, Value } from "./database.js";
 import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 

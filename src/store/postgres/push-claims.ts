@@ -1,7 +1,7 @@
 import { DUE, FairClaims } from "../deliveries.js";
 import { type ClaimedRow, toClaimed } from "../delivery-rows.js";
 import type { ClaimDeliveries, ClaimedDelivery } from "../push-store.js";
-import { texts } from "./arrays.js";
+import { texts } from "./array-writer.js";
 import { type Database, first, type Statements } from "./database.js";
 import { lastSegment } from "./heads.js";
 import type { Leases } from "./leases.js";

@@ -2,7 +2,7 @@ import { type HeadRow, toHead } from "../head-rows.js";
 import type { Request } from "../request.js";
 import { READ_BYTES, readEntries, salvageEntries } from "../segment.js";
 import type { LoadedTask, TaskHead, TaskStore } from "../task-store.js";
-import { texts } from "./arrays.js";
+import { texts } from "./array-writer.js";
 import { type Database, first } from "./database.js";
 import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 

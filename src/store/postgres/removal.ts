@@ -1,6 +1,6 @@
 import { TERMINAL } from "../states.js";
 import type { TasksRemoval } from "../task-store.js";
-import { bigints, texts } from "./arrays.js";
+import { bigints, texts } from "./array-writer.js";
 import { type Database, first, type Statements } from "./database.js";
 import { LOG_BITS } from "./migrations.js";
 import { logsOf, type Partitions } from "./partitions.js";

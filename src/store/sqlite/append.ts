@@ -6,8 +6,7 @@ import { checkConversation, saveConversation } from "./conversations.js";
 import type { Counters } from "./counters.js";
 import type { Database } from "./driver/driver.js";
 import { checkPushConfig, pushAppended } from "./push-configs.js";
-import { addBlob, findSend } from "./rows.js";
-import { MAX_INLINE_BYTES } from "./sizes.js";
+import { addBlob, findSend, MAX_INLINE_BYTES } from "./rows.js";
 import type { AppendWrite } from "./write.js";
 
 const NO_BYTES = new Uint8Array(0);

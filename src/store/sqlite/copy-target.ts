@@ -16,7 +16,7 @@ import { createTables, SCHEMA_VERSION } from "./migrations.js";
 import { checkPlace, judge, lockPlace, readIdentity } from "./open.js";
 import { createPrivate } from "./private-file.js";
 import { createRestorations } from "./restoration.js";
-import { MAX_INLINE_BYTES } from "./sizes.js";
+import { MAX_INLINE_BYTES } from "./rows.js";
 
 /**
  * Opens a file for a copy, and marks it: no store opens it before the copy is complete. A new file is created; what an

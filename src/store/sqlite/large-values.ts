@@ -1,6 +1,6 @@
 import { decodeSnapshot, SNAPSHOT_PIECE_BYTES, snapshotPieces } from "../../task/snapshot.js";
 import type { Database } from "./driver/driver.js";
-import { MAX_INLINE_BYTES } from "./sizes.js";
+import { MAX_INLINE_BYTES } from "./rows.js";
 
 /** Limits of one part of the migration: rows scanned and bytes moved. */
 const PART_ROWS = 4_096;

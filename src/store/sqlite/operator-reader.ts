@@ -1,8 +1,8 @@
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { isTerminal } from "../../task/state.js";
-import { CENSUS_LIMIT, type Census } from "../census-store.js";
 import { DEAD, DUE } from "../deliveries.js";
 import { type HeadRow, toHead } from "../head-rows.js";
+import { CENSUS_LIMIT, type Census } from "../operator-store.js";
 import { compareHeadKeys, headKeyOf, headsPage, type KeyRange, rangeOf } from "../order.js";
 import type { Request } from "../request.js";
 import { STATES, TERMINAL } from "../states.js";

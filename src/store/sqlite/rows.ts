@@ -34,6 +34,12 @@ export function findSend(db: Database, { tenant, owner, key }: IdempotencyKey): 
   return row && { fingerprint: row[0], taskId: row[1], position: row[2] };
 }
 
+/**
+ * The largest value stored in its row, in bytes. A row of a table without rowid may take a quarter of a page, about
+ * 1,000 bytes, before SQLite moves the rest to overflow pages and has to fetch it for each key comparison.
+ */
+export const MAX_INLINE_BYTES = 900;
+
 /** Stores a large value. Returns its id. */
 export function addBlob(db: Database, bytes: Uint8Array): number | bigint {
   return db.command("INSERT INTO blob (bytes) VALUES (?)").run(bytes).lastInsertRowid;

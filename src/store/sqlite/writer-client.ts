@@ -5,10 +5,12 @@ import { membersOf } from "../../core/members.js";
 import { isTerminal } from "../../task/state.js";
 import { type AppendRequest, type AppendResult, type CommitObserver, StoreError } from "../task-store.js";
 import { BulkQueue, type Caller, WriteQueue } from "./queue.js";
-import { BULK_BYTES } from "./sizes.js";
 import { restartFault, type StoreFaults } from "./store-faults.js";
 import type { FromWriter, OtherWrite, Reply, WriteMethod, WriteOutcome, WriteRequest, WriteResult } from "./write.js";
 import { CLOSE, type MessageBuilder, PROBE, type ToWriter } from "./write-codec.js";
+
+/** Threshold of bulk writes, in bytes: their commits take longer, so small writes do not wait for them. */
+const BULK_BYTES = 128 * 1024;
 
 /** Interval between checks of the thread, in milliseconds. */
 const CHECK_MS = 250;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { bytesOf, configOf, create, headOf, readAll } from "../../../contract/setup.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
-import { MAX_INLINE_BYTES } from "../../../src/store/sqlite/sizes.js";
+import { MAX_INLINE_BYTES } from "../../../src/store/sqlite/rows.js";
 import { hasDbstat, openDatabase, spilling } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
 

@@ -16,7 +16,7 @@ import {
 } from "../../../src/store/sqlite/operator-list.js";
 import { type ClaimedBatch, claimedOf } from "../../../src/store/sqlite/push-rows.js";
 import { Reader } from "../../../src/store/sqlite/reader.js";
-import { MAX_INLINE_BYTES } from "../../../src/store/sqlite/sizes.js";
+import { MAX_INLINE_BYTES } from "../../../src/store/sqlite/rows.js";
 import type { AppendWrite, Write } from "../../../src/store/sqlite/write.js";
 import { STATES } from "../../../src/store/states.js";
 import { type ClaimedDelivery, type HeadKey, type ListRequest, NO_HOLDER } from "../../../src/store/task-store.js";
