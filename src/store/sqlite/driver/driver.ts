@@ -74,14 +74,3 @@ export interface Driver {
 
 /** Default of `OpenOptions.timeoutMs`. */
 export const DEFAULT_TIMEOUT_MS = 5_000;
-
-/** Creates a driver. @param look receives its first connection, which also reads the version */
-export function driverOf(name: DriverName, open: Driver["open"], look?: (first: Database) => void): Driver {
-  const first = open(":memory:");
-  try {
-    look?.(first);
-    return { name, version: first.values<string>("SELECT sqlite_version()").get() ?? "", open };
-  } finally {
-    first.close();
-  }
-}

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { Changed, Command, DriverName, Parameter, Query, SqliteValue } from "./driver.js";
-import { type Database, DEFAULT_TIMEOUT_MS, type Driver, driverOf, type OpenOptions } from "./driver.js";
+import { type Database, DEFAULT_TIMEOUT_MS, type Driver, type OpenOptions } from "./driver.js";
 
 /** The part of `node:sqlite` in use, as of Node.js 22.13; later additions are optional. */
 export interface NodeSqlite {
@@ -42,9 +42,13 @@ export function loadNodeSqlite(): Driver | undefined {
 
 /** A driver whose connections are `NodeDatabase`. */
 export function driverLikeNode(name: DriverName, open: Driver["open"]): Driver {
-  return driverOf(name, open, (first) => {
+  const first = open(":memory:");
+  try {
     cutsText = first.values<string>("SELECT 'a' || char(0) || 'b'").get() !== "a\0b";
-  });
+    return { name, version: first.values<string>("SELECT sqlite_version()").get() ?? "", open };
+  } finally {
+    first.close();
+  }
 }
 
 /**
