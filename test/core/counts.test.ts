@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { decrement, increment, TransientMap } from "../../src/core/maps.js";
+import { addToCount, decrement, increment, TransientMap } from "../../src/core/maps.js";
 
 describe.each([
   ["a Map", () => new Map<string, number>()],
   ["a TransientMap", () => new TransientMap<number>()],
-])("increment() and decrement() with %s", (_, create) => {
+])("addToCount(), increment() and decrement() with %s", (_, create) => {
   it("count each key", () => {
     const counts = create();
     expect([increment(counts, "a"), increment(counts, "b"), increment(counts, "a")]).toEqual([1, 1, 2]);
@@ -17,5 +17,11 @@ describe.each([
     increment(counts, "a");
     expect([decrement(counts, "a"), decrement(counts, "a")]).toEqual([0, 0]);
     expect([counts.has("a"), counts.size]).toEqual([false, 0]);
+  });
+
+  it("add any number, and keep no count below 1", () => {
+    const counts = create();
+    expect([addToCount(counts, "a", 5), addToCount(counts, "a", -2), counts.get("a")]).toEqual([5, 3, 3]);
+    expect([addToCount(counts, "a", -3), addToCount(counts, "b", -1), counts.size]).toEqual([0, -1, 0]);
   });
 });
