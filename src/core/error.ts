@@ -59,18 +59,11 @@ export const A2A_DOMAIN = "a2a-protocol.org";
 /** ErrorInfo domain of the errors that Parley adds: limits, preconditions, availability. */
 const PARLEY_DOMAIN = "urn:parley";
 
-const a2a = (code: StatusCode, http: number, jsonrpc: number): ReasonRow => ({
-  code,
-  http,
-  jsonrpc,
-  domain: A2A_DOMAIN,
-});
-const own = (code: StatusCode, http: number, jsonrpc: number): ReasonRow => ({
-  code,
-  http,
-  jsonrpc,
-  domain: PARLEY_DOMAIN,
-});
+const rowsOf =
+  (domain: string) =>
+  (code: StatusCode, http: number, jsonrpc: number): ReasonRow => ({ code, http, jsonrpc, domain });
+const a2a = rowsOf(A2A_DOMAIN);
+const own = rowsOf(PARLEY_DOMAIN);
 
 /** Name of an error, as ErrorInfo contains it. */
 export type Reason =
