@@ -62,7 +62,8 @@ export async function expectAllOf(receiver: Receiver, driver: Driver): Promise<n
   const sent = new Map(receiver.of(path).map((hit) => [hit.generation, JSON.stringify(withoutMetadata(eventOf(hit)))]));
   for (const [generation, event] of events) {
     const [shown] = Object.values(event) as JsonObject[];
-    expect(sent.get(generation)).toBe(JSON.stringify(withoutMetadata(shown ?? {})));
+    const logged = JSON.stringify(withoutMetadata(shown ?? {}));
+    expect(sent.get(generation), `${generation} is ${logged}, and came as ${sent.get(generation)}`).toBe(logged);
   }
   return [...generations.values()].reduce((sum, each) => sum + each, 0);
 }
