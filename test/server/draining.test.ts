@@ -58,8 +58,11 @@ describe("close() with a drain delay", () => {
     const closed = close().then(() => {
       isClosed = true;
     });
-    expect(await send(port, "/message:send", kept)).toMatchObject({ status: 200, connection: "close" });
+    // They would connect to this server again.
+    expect(await send(port, "/message:send", kept)).toMatchObject({ status: 200, connection: "keep-alive" });
     expect(await send(port, "/readyz")).toMatchObject({ status: 503, text: '{"status":"draining"}' });
+    await sleep(1_600);
+    expect(await send(port, "/message:send", kept)).toMatchObject({ status: 200, connection: "close" });
     expect(isClosed).toBe(false);
     await closed;
     kept.destroy();

@@ -50,7 +50,7 @@ export interface GrpcServer {
   setTls(files: TlsFiles): void;
   /** Reports NOT_SERVING. Leaves new connections to other processes if they share the port. */
   announceDrain(): void;
-  /** Accepts no more connections than those that already wait, and asks all clients for another connection. */
+  /** Accepts no more connections than those that already wait, and asks clients for another one with their next call. */
   stopAccepting(): Promise<void>;
   /**
    * Reports NOT_SERVING, rejects new connections and calls, and lets open calls end for `graceMs` milliseconds before

@@ -30,15 +30,15 @@ export interface ListenOptions extends ListenAddress {
 /** One open port that speaks HTTP/1.1 and HTTP/2. */
 export interface Listener extends Bound {
   /**
-   * Announces the end of the connection in every further answer of HTTP/1.1. Leaves new connections to other processes
-   * if they share the port.
+   * If other processes share the port, leaves new connections to them, and asks clients for another connection with
+   * each answer. Clients of a port that is not shared would connect to this process again.
    */
   announceDrain(): void;
   /** Announces the end of all connections, and closes idle ones. */
   drain(): void;
   /**
-   * Accepts no more connections than those that already wait, and asks the clients of HTTP/2 for another connection, so
-   * that proxies go to another server.
+   * Accepts no more connections than those that already wait, so that proxies go to another server, and asks clients for
+   * another connection with each answer.
    */
   stopAccepting(): Promise<void>;
   /** Accepts no new connections, gives the open ones `graceMs` milliseconds to end, then closes them. */
@@ -73,9 +73,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const bound = await listenAt(server, options, failed);
   const announceDrain = (): void => {
     draining.announce();
-    if (!isShared(options)) return;
     sessions.announceDrain();
-    void stopAccepting(server, options.source);
   };
   const drain = (): void => {
     draining.begin(() => server.closeIdleConnections());
@@ -84,11 +82,15 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
   return {
     ...bound,
-    announceDrain,
+    announceDrain: () => {
+      if (!isShared(options)) return;
+      announceDrain();
+      void stopAccepting(server, options.source);
+    },
     drain,
     stopAccepting: async () => {
       await stopAccepting(server, options.source);
-      sessions.announceDrain();
+      announceDrain();
     },
     setTls: (files) => {
       if ("setSecureContext" in server) server.setSecureContext(secureOptions(files));
