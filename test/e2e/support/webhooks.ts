@@ -1,7 +1,9 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { expect } from "vitest";
+import { StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Hit, Receiver } from "../../push/receiver.js";
 import type { Driver } from "../../support/driver.js";
+import { normalOfJson } from "../../support/proto-json.js";
 import { generationIn, logOf, resuming, say, settled } from "./story.js";
 
 const patience = { timeout: 120_000, interval: 100 };
@@ -22,8 +24,9 @@ export async function orderWith(receiver: Receiver, driver: Driver, name: string
 /** Webhooks that were called. */
 export const pathsOf = (receiver: Receiver): string[] => [...new Set(receiver.hits.map(({ path }) => path))];
 
+/** The event in the form of the drivers, which write no fraction of a second if it is zero. */
 function eventOf(hit: Hit): JsonObject {
-  return Object.values(JSON.parse(hit.body) as Record<string, JsonObject>)[0] ?? {};
+  return Object.values(normalOfJson(StreamResponseSchema, JSON.parse(hit.body)))[0] as JsonObject;
 }
 
 /** What is wrong with what came for a webhook, by what its task has. */
