@@ -23,16 +23,6 @@ function slowToLetGo(store: TaskStore, letGo: Promise<void>): TaskStore {
   });
 }
 
-/** A store that changes no lease until it is let to. */
-function slowToPark(store: TaskStore, letPark: Promise<void>): TaskStore {
-  return withMethods(store, {
-    setLease: async (request) => {
-      await letPark;
-      return store.setLease(request);
-    },
-  });
-}
-
 /** Asks at first, then is at work until it is let go on. */
 function asker(proceed: Promise<void>): { execute(turn: Turn): AsyncIterable<AgentEvent> } {
   return {
@@ -218,7 +208,15 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
 
   it("run though what they wait for ends before they have been parked", async () => {
     const [here, there] = openShared();
-    const parks = gate();
+    const [proceed, park] = [gate(), gate()];
+    let parks = 0;
+    const slow = withMethods(there, {
+      setLease: async (request) => {
+        parks++;
+        await park.opened;
+        return there.setLease(request);
+      },
+    });
     const before = new Bench(asker(new Promise(() => {})), { leaseMs }, here);
     const ids = await Promise.all(
       Array.from({ length: 3 }, async (_, i) => (await before.send(`${i}`)).accepted!.task.id),
@@ -229,13 +227,16 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
       recover: "restart",
       async *execute() {
         runs++;
+        await proceed.opened;
         yield completed();
       },
     };
-    const after = new Bench(agent, { leaseMs }, slowToPark(there, parks.opened));
+    const after = new Bench(agent, { leaseMs }, slow);
     await after.engine.start();
-    await expect.poll(() => [runs, after.engine.executions], patience).toEqual([1, 0]);
-    parks.open();
+    await expect.poll(() => [runs, parks], patience).toEqual([1, 2]);
+    proceed.open();
+    await expect.poll(() => after.engine.executions, patience).toBe(0);
+    park.open();
     const states = async () =>
       Promise.all(ids.map(async (id) => (await after.engine.get(scope, id)).task.status?.state));
     await expect.poll(states, patience).toEqual(ids.map(() => TaskState.COMPLETED));
