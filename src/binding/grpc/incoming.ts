@@ -165,7 +165,8 @@ class SingleRequest implements PendingUpload {
   async #arrive(envelope: Envelope): Promise<void> {
     try {
       const encoding = this.#exchange.header("grpc-encoding");
-      this.#request.arrived(this.#exchange, await bytesOf(envelope, encoding, this.#request.maxBytes));
+      const bytes = await bytesOf(envelope, encoding, this.#request.maxBytes);
+      if (!this.#exchange.isOver) this.#request.arrived(this.#exchange, bytes);
     } catch (error) {
       this.#fail(error, true);
     }

@@ -1,3 +1,4 @@
+import { pbkdf2 } from "node:crypto";
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -6,6 +7,8 @@ import {
   type IncomingHttpHeaders,
 } from "node:http2";
 import { connect as connectTcp } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { deflateSync, gzipSync } from "node:zlib";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
@@ -16,6 +19,7 @@ import {
   ServerReflectionResponseSchema,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import { A2AService, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { InternalServices } from "../../../src/binding/grpc/internal-services.js";
 import { A2AError } from "../../../src/core/error.js";
 import { defaultLimits } from "../../../src/core/limits.js";
 import { InboundBudget } from "../../../src/http/inbound-budget.js";
@@ -495,6 +499,31 @@ describe("health and reflection", () => {
     stream.pause();
     for (let asked = 0; asked < 10; asked++) stream.write(envelope(question("lf.a2a.v1.Task")));
     expect(await answer).toMatchObject({ rstCode: constants.NGHTTP2_ENHANCE_YOUR_CALM });
+  });
+
+  it("forget who asked to watch, and left before the question was decompressed", async () => {
+    const infrastructure = new InternalServices({ service: A2AService });
+    let watchers = 0;
+    const { opened } = infrastructure;
+    infrastructure.opened = (end) => {
+      watchers++;
+      const close = opened.call(infrastructure, end);
+      return () => {
+        watchers--;
+        close();
+      };
+    };
+    const { port } = await serve(() => task, { infrastructure });
+    // All threads that decompress.
+    const busy = Promise.all(Array.from({ length: 4 }, () => promisify(pbkdf2)("a", "b", 300_000, 64, "sha512")));
+    const stream = begin(open(port), { ":path": "/grpc.health.v1.Health/Watch", "grpc-encoding": "gzip" });
+    const closed = new Promise((resolve) => stream.once("close", resolve));
+    stream.end(envelope(gzipSync(new Uint8Array()), 1));
+    await sleep(50);
+    stream.close(constants.NGHTTP2_CANCEL);
+    await Promise.all([closed, busy]);
+    await sleep(50);
+    expect(watchers).toBe(0);
   });
 
   it("refuse a request for health that is none", async () => {
