@@ -122,16 +122,17 @@ export class TokenKeeper {
    */
   async insufficient(context: CredentialContext, scopes: readonly string[]): Promise<boolean> {
     const entry = this.#entry(context);
-    const { tokens, wanted } = entry;
+    const { tokens } = entry;
     if (tokens !== undefined && covers(tokens.asked, scopes)) {
       // It was requested already: by another call, or the issuer does not grant it, or the server means something else.
       return tokens.accessToken !== this.#shown.get(context) && covers(tokens.granted, scopes);
     }
-    entry.wanted = scopeUnion(wanted, scopes);
+    const added = scopes.filter((scope) => !entry.wanted.includes(scope));
+    entry.wanted = scopeUnion(entry.wanted, added);
     const renewed = await this.#token(entry, context).catch(() => undefined);
     if (renewed !== undefined && covers(renewed.granted, scopes)) return true;
     // Scopes that are not granted would be requested again with each token, and an issuer may reject the whole request.
-    entry.wanted = wanted;
+    entry.wanted = entry.wanted.filter((scope) => !added.includes(scope));
     entry.lacking = scopeUnion(entry.lacking, scopes);
     return false;
   }
@@ -229,9 +230,11 @@ export class TokenKeeper {
     // On runtimes that stop a request's work with it, such as edge runtimes, a request may never complete.
     const isLost =
       flight !== undefined && flight.waiting === 0 && performance.now() - flight.at > 4 * this.limits.issuerTimeoutMs;
-    if (flight !== undefined && !isLost) return flight;
+    if (flight?.abort.signal.aborted === false && !isLost) return flight;
     const abort = new AbortController();
-    const done = this.#renew(entry, { context, scopes, signal: abort.signal });
+    const renew = (): Promise<Tokens> => this.#renew(entry, { context, scopes, signal: abort.signal });
+    // An aborted request may be using the refresh token.
+    const done = flight === undefined || isLost ? renew() : flight.done.then(renew, renew);
     const begun: Flight = { done, scopes, abort, at: performance.now(), waiting: 0 };
     entry.flight = begun;
     const land = (): void => {

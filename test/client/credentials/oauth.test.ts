@@ -414,6 +414,41 @@ describe("what is asked of an issuer", () => {
   });
 });
 
+describe("a device code", () => {
+  it("is asked for again by a call that comes while the one before is ending", async () => {
+    const asks = `${issuer.url}/device`;
+    issuer.scripts.set("/device", () => ({
+      body: { device_code: "d", user_code: "u", verification_uri: asks, expires_in: 600, interval: 1 },
+    }));
+    const card = oauthCard({
+      case: "deviceCode",
+      value: { tokenUrl: `${issuer.url}/token`, deviceAuthorizationUrl: asks },
+    });
+    let letGo = (): void => {};
+    const prompted = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    let prompts = 0;
+    const prompt = (): Promise<void> => {
+      prompts++;
+      return prompted;
+    };
+    const credentials = deviceCode({ clientId: "c", clientSecret: SECRET, allowLocalIssuer: true, prompt });
+    const left = new AbortController();
+    const asked = { card, url: "https://agent.example/", credentials, http: overFetch(fetch) };
+    const first = showing({ ...asked, signal: left.signal }).attempt();
+    first.catch(() => {});
+    await expect.poll(() => prompts).toBe(1);
+    left.abort();
+    await expect(first).rejects.toThrow();
+    const second = tokenOf(credentials, card);
+    second.catch(() => {});
+    letGo();
+    expect(await second).toMatch(/^Bearer token-/);
+    expect(prompts).toBe(2);
+  });
+});
+
 describe("a refusal of the agent", () => {
   const refused = new A2AError("UNAUTHENTICATED", "No.");
   const lacking = (scope: string): A2AError => new A2AError("PERMISSION_DENIED", "No.", { metadata: { scope } });
@@ -463,6 +498,16 @@ describe("a refusal of the agent", () => {
     const each = call(credential);
     await each.attempt();
     expect(await each.again(lacking("beyond"))).toBe(false);
+    expect(await tokenOf(credential)).toBe(first);
+  });
+
+  it("of two calls at once, for scopes that the issuer does not know, harms no other call", async () => {
+    const credential = machine({ limits: { issuerCooldownMs: 60_000 } });
+    const first = await tokenOf(credential);
+    issuer.scripts.set("/token", () => ({ status: 400, body: { error: "invalid_scope" } }));
+    const calls = [call(credential), call(credential)];
+    await Promise.all(calls.map((each) => each.attempt()));
+    expect(await Promise.all(calls.map((each) => each.again(lacking("beyond"))))).toEqual([false, false]);
     expect(await tokenOf(credential)).toBe(first);
   });
 
