@@ -51,6 +51,8 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
     closeWithConnection(response);
     // A broken connection emits "close" as well, and an error without a listener would end the process.
     response.on("error", ignore);
+    // The client may have left before a framework passed its request on.
+    if ("stream" in response ? response.stream.destroyed : response.destroyed) this.closed();
   }
 
   prepare(): void {

@@ -37,6 +37,23 @@ async function seen(url: string): Promise<unknown[]> {
   return [status, await response.text(), ...names.map((name) => headers.get(name))];
 }
 
+describe("NodeExchange.watch()", () => {
+  it("notices that the client left before a framework passed its request on", async () => {
+    let watched = (_: boolean): void => {};
+    const seen = new Promise<boolean>((resolve) => {
+      watched = resolve;
+    });
+    const url = await serve(async (request, response) => {
+      client.destroy();
+      await once(response, "close");
+      watched(exchangeOf(request, response).canceled);
+    });
+    const client = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => {});
+    client.write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    expect(await seen).toBe(true);
+  });
+});
+
 describe("NodeExchange.reply()", () => {
   it("sends status, headers and body", async () => {
     const url = await serve((request, response) => void exchangeOf(request, response).reply(whole));
