@@ -48,6 +48,8 @@ export class Lifecycle {
   #phase: Exclude<Readiness, "unavailable"> = "starting";
   #lastReadiness: Readiness = "starting";
   #started: Promise<void> | undefined;
+  /** The steps of the start that remain. */
+  readonly #steps: (() => unknown)[];
   #closed: Promise<void> | undefined;
   #refuses = false;
   #isUnhealthy = false;
@@ -56,11 +58,13 @@ export class Lifecycle {
   readonly #failure = new AbortController();
 
   constructor(options: LifecycleOptions) {
+    const { engine, store, tracing, prepare, push } = options;
     this.#options = options;
-    this.#engine = options.engine;
-    this.#store = options.store;
-    this.#removeListener = options.store.health.onChange((status) => this.#onStoreStatus(status));
-    const { status } = options.store.health;
+    this.#engine = engine;
+    this.#store = store;
+    this.#steps = [() => tracing?.start(), () => prepare?.(), () => engine.start(), () => push?.start()];
+    this.#removeListener = store.health.onChange((status) => this.#onStoreStatus(status));
+    const { status } = store.health;
     if (!status.healthy) this.#onStoreStatus(status);
   }
 
@@ -82,22 +86,29 @@ export class Lifecycle {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Starts the engine, once. It rejects after `close`: a closed instance does not start again. */
+  /**
+   * Starts the engine, once. After a failure the next call tries again. It rejects after `close`: a closed instance does
+   * not start again.
+   */
   start(): Promise<void> {
     if (this.#phase === "draining") return Promise.reject(new Error(CLOSED));
-    this.#started ??= this.#begin().then(() => {
-      if (this.#phase === "starting") this.#enter("ready");
-    });
+    this.#started ??= this.#begin();
     return this.#started;
   }
 
   async #begin(): Promise<void> {
-    const { prepare, push, tracing } = this.#options;
-    await tracing?.start();
-    if (prepare !== undefined) await prepare();
-    await this.#engine.start();
-    await push?.start();
+    try {
+      for (let step = this.#steps[0]; step !== undefined; step = this.#steps[0]) {
+        await step();
+        this.#steps.shift();
+      }
+    } catch (error) {
+      // The next call tries again, from the step that failed.
+      this.#started = undefined;
+      throw error;
+    }
     this.#options.audit?.record({ event: "server.started" });
+    if (this.#phase === "starting") this.#enter("ready");
   }
 
   #enter(phase: Exclude<Readiness, "unavailable">): void {

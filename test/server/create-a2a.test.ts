@@ -287,6 +287,20 @@ describe("createA2A()", () => {
     expect(String(error)).not.toContain("fire");
   });
 
+  it("starts with the next call after a start that failed", async () => {
+    const store = memoryStore();
+    const { heartbeat } = store;
+    store.heartbeat = async (request) => {
+      store.heartbeat = heartbeat;
+      throw new Error(`no heartbeat of ${request.holder}`);
+    };
+    const a2a = make({ store });
+    expect(await codeOf(send(a2a))).toBe(Code.Unavailable);
+    expect(a2a.readiness).toBe("starting");
+    await send(a2a);
+    expect(a2a.readiness).toBe("ready");
+  });
+
   it("refuses calls when it is closed, and has closed the store", async () => {
     const store = memoryStore();
     const a2a = make({ store });
