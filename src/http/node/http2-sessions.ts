@@ -27,8 +27,10 @@ export interface Http2Sessions {
   /** Takes over a connection, including the bytes that were unshifted into it. */
   accept(socket: Socket): void;
   /**
-   * Asks clients to begin their next streams on another connection: those that have a stream at once, and others when
-   * they begin one, which is still served.
+   * Asks clients to begin their next streams on another connection, by a GOAWAY during a stream: those that have one at
+   * once, and others when they begin one, which is still served. Node.js answers no stream that arrives after a GOAWAY.
+   * A client with one stream at a time, such as nginx, has read it before it begins another. Other clients learn from it
+   * which of their streams to repeat (RFC 9113, 6.8).
    */
   announceDrain(): void;
   /** Tells every client to finish its streams and start no new ones (GOAWAY, RFC 9113, 6.8). */
@@ -37,7 +39,7 @@ export interface Http2Sessions {
 
 /** HTTP/2 on connections that are handed over one by one. */
 export function createHttp2Sessions(options: Http2Options): Http2Sessions {
-  const sessions = new Map<http2.ServerHttp2Session, { readonly announce: () => void; readonly end: () => void }>();
+  const sessions = new Map<http2.ServerHttp2Session, { readonly open: OpenStreams; readonly end: () => void }>();
   let isDraining = false;
   const server = http2.createServer({
     settings: { maxConcurrentStreams: connectionStreams.max },
@@ -55,14 +57,11 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     closeWhenGone(session, socket, options);
     const tables = new StreamTables(session);
     session.on("stream", () => tables.began());
-    const open = watchStreams(session);
-    const announce = announceOnce(session);
-    // Before the listeners that answer.
-    session.prependListener("stream", () => isDraining && announce());
-    sessions.set(session, {
-      announce: () => open.size > 0 && announce(),
-      end: closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs }),
-    });
+    const open = watchStreams(session, socket);
+    const end = closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs });
+    sessions.set(session, { open, end });
+    // Before the listeners that answer the stream.
+    session.prependListener("stream", () => isDraining && end());
     options.begun?.(session, socket);
   };
   return {
@@ -77,25 +76,11 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     },
     announceDrain: () => {
       isDraining = true;
-      for (const { announce } of sessions.values()) announce();
+      for (const { open, end } of sessions.values()) if (open.size > 0) end();
     },
     drain: () => {
       for (const { end } of sessions.values()) end();
     },
-  };
-}
-
-/**
- * Returns a function that sends a GOAWAY with the last stream that has arrived (RFC 9113, 6.8). Node.js answers none
- * that arrives later. So the GOAWAY comes during a stream: a client with one stream at a time, such as nginx, begins no
- * other before it has read that. Other clients learn from it which of their streams to repeat.
- */
-function announceOnce(session: http2.ServerHttp2Session): () => void {
-  let isAnnounced = false;
-  return () => {
-    if (isAnnounced || session.closed || session.destroyed) return;
-    isAnnounced = true;
-    session.goaway(constants.NGHTTP2_NO_ERROR);
   };
 }
 
@@ -202,7 +187,7 @@ const LOOKS = 4;
  * number of answers in memory on a working connection. A reader has `slowReader.timeoutMs` for each
  * `slowReader.minBytes` that wait. The writer of an answer checks it while it is being written.
  */
-function watchStreams(session: Http2Session): OpenStreams {
+function watchStreams(session: Http2Session, socket: Socket): OpenStreams {
   const { timeoutMs, minBytes } = slowReader;
   const open = new Streams();
   session.on("stream", (stream: Watched) => {
@@ -221,7 +206,7 @@ function watchStreams(session: Http2Session): OpenStreams {
       if (now - stream[sinceKey] >= allowedMs) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     }
   }, timeoutMs / LOOKS).unref();
-  session.once("close", () => clearInterval(timer));
+  socket.once("close", () => clearInterval(timer));
   return open;
 }
 
