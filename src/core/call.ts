@@ -273,8 +273,9 @@ export class SharedHold {
     this.#free = free;
   }
 
-  /** Adds a user, which calls `release` once. */
-  share(): this {
+  /** Adds a user, which calls `release` once. Returns undefined if the resource is already freed. */
+  share(): this | undefined {
+    if (this.#users === 0) return undefined;
     this.#users++;
     return this;
   }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { Agent } from "../../src/agent/agent.js";
 import { openRequests } from "../../src/service/interceptors/request-memory.js";
 import { everyBinding, titleOf } from "../auth/world.js";
+import { obedient } from "../conformance/agents.js";
 import { setConstantsOfFile } from "../support/constants.js";
 import { as, expectLimit, gates, type LimitedWorld, leave, limited, newGate, say } from "./world.js";
 
@@ -45,4 +47,65 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
         .toBeUndefined();
     }
   });
+});
+
+/** Decides on messages that end with "asked" only when the test lets it, after their client has left. */
+const hesitant: Agent = obedient(
+  "hesitant",
+  {},
+  {
+    async accept({ text, signal }) {
+      if (!text.endsWith("asked")) return;
+      await gates.pass(`${text}: deciding`, signal);
+      await gates.pass(`${text}: left`);
+    },
+  },
+);
+
+describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over %s, left by its client", (title) => {
+  let world: LimitedWorld;
+  beforeAll(async () => {
+    world = await limited(title, {}, hesitant);
+  });
+  afterAll(() => world.close());
+
+  const more = { metadata: { text: "x".repeat(30 * KIB) } };
+
+  it.each(["SendMessage", "SendStreamingMessage"])(
+    "%s counts for maxOpenRequestBytes once, until the execution has ended [SRV-SEC-04]",
+    async (rpc) => {
+      const { driver } = world;
+      const gate = `${newGate()}-asked`;
+      const leaving = new AbortController();
+      const options = { ...as("alice"), signal: leaving.signal };
+      const request = say(`wait ${gate}`, more);
+      const left =
+        rpc === "SendMessage" ? driver.call(rpc, request, options) : driver.stream(rpc, request, options).next();
+      const isLeft = left.then(
+        () => {},
+        () => {},
+      );
+      await gates.reached(`wait ${gate}: deciding`);
+      leaving.abort();
+      await Promise.all([isLeft, gates.reached(`wait ${gate}: left`)]);
+      // The call ends in the round in which the agent learns of it.
+      await new Promise(setImmediate);
+      gates.open(`wait ${gate}: left`);
+      await gates.reached(gate);
+
+      const echo = (owner: string) => driver.call("SendMessage", say("echo", more), as(owner));
+      expectLimit(driver, await echo("alice"), "maxOpenRequestBytes");
+      gates.open(gate);
+      await expect.poll(async () => (await echo("alice")).error).toBeUndefined();
+
+      const last = newGate();
+      for (const owner of ["bob", "carol"]) {
+        const held = () => driver.call("SendMessage", leave(`wait ${last}`, more), as(owner));
+        await expect.poll(async () => (await held()).error).toBeUndefined();
+      }
+      expectLimit(driver, await echo("dave"), "maxOpenRequestBytes");
+      gates.open(last);
+      await expect.poll(async () => (await echo("dave")).error).toBeUndefined();
+    },
+  );
 });

@@ -64,7 +64,10 @@ export class Sender {
     // Most messages do not wait here, and each async function would add a promise.
     try {
       this.#source.shutdown.checkOpen();
-      return command.idempotency === undefined ? this.#send(command) : this.#sendOnce(command, command.idempotency.key);
+      const { held, idempotency } = command;
+      const sending = idempotency === undefined ? this.#send(command) : this.#sendOnce(command, idempotency.key);
+      // The call may end before the send, whose execution then takes its share of the memory.
+      return held?.share() === undefined ? sending : sending.finally(() => held.release());
     } catch (error) {
       return Promise.reject(error);
     }
