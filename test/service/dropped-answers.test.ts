@@ -1,9 +1,11 @@
+import { create } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it } from "vitest";
-import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AService, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed } from "../../src/agent/event.js";
 import { A2AError } from "../../src/core/error.js";
 import { type A2A, createA2A } from "../../src/server/create-a2a.js";
+import { interceptors } from "../../src/service/interceptors/bound-interceptors.js";
 import type { ServiceInterceptor } from "../../src/service/invoke.js";
 import { outgoingWait } from "../../src/service/outgoing-budget.js";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -23,10 +25,10 @@ afterEach(async () => {
 });
 
 /** Room for two large answers of a caller. */
-function serve(interceptor: ServiceInterceptor): A2A {
+function serve(...chained: ServiceInterceptor[]): A2A {
   setConstants(outgoingWait, { timeoutMs: 50 });
   const limits = { maxOutgoingBytesPerCaller: 700_000 };
-  const a2a = createA2A({ agent, store: memoryStore(), interceptors: [interceptor], limits });
+  const a2a = createA2A({ agent, store: memoryStore(), interceptors: chained, limits });
   opened.push(a2a);
   return a2a;
 }
@@ -128,6 +130,98 @@ describe("a large answer that is not written", () => {
       proceed();
       await answered.catch(() => {});
     }
+    expect(await statuses(a2a, ids)).toEqual(ids.map(() => 200));
+  });
+});
+
+describe("a call that its interceptors pass on once it is over", () => {
+  /** Interceptors that pass odd calls on when the test lets them, and what came of it. */
+  class Late {
+    readonly outcomes: string[] = [];
+    #begun = (): void => {};
+    #proceed = (): void => {};
+    #passedOn = (): void => {};
+
+    readonly interceptor: ServiceInterceptor = (next) => async (invocation) => {
+      if (invocation.call.header("x-odd") === undefined) return next(invocation);
+      this.#begun();
+      await new Promise<void>((resolve) => {
+        this.#proceed = resolve;
+      });
+      try {
+        const answer = await next(invocation);
+        this.outcomes.push("passed on");
+        return answer;
+      } catch (error) {
+        this.outcomes.push((error as A2AError).reason);
+        throw error;
+      } finally {
+        this.#passedOn();
+      }
+    };
+
+    /** Resolves once the next odd call has come. */
+    begun(): Promise<void> {
+      return new Promise((resolve) => {
+        this.#begun = resolve;
+      });
+    }
+
+    /** Passes the call on, and waits for what comes of it. */
+    proceed(): Promise<void> {
+      return new Promise((resolve) => {
+        this.#passedOn = resolve;
+        this.#proceed();
+      });
+    }
+  }
+
+  const get = (id: string, signal?: AbortSignal): Request =>
+    new Request(at(`/tasks/${id}`), { headers: { "x-odd": "1" }, ...(signal && { signal }) });
+
+  it("is refused, and keeps no room, when its client has left", async () => {
+    const late = new Late();
+    const a2a = serve(late.interceptor);
+    const ids = await made(a2a, 4);
+    for (const id of ids) {
+      const leaving = new AbortController();
+      const isBegun = late.begun();
+      const answered = a2a.fetch(get(id, leaving.signal)).then((response) => response.arrayBuffer());
+      await isBegun;
+      leaving.abort();
+      await answered.catch(() => {});
+      await late.proceed();
+    }
+    expect(late.outcomes).toEqual(ids.map(() => "CANCELLED"));
+    expect(await statuses(a2a, ids)).toEqual(ids.map(() => 200));
+  });
+
+  it("sends nothing after its caller was told that it was too late", async () => {
+    setConstants(interceptors, { timeoutMs: 20 });
+    const late = new Late();
+    const a2a = serve(late.interceptor);
+    const message = { messageId: "late", role: "ROLE_USER", parts: [{ text: "go" }] };
+    const { signal } = new AbortController();
+    expect((await a2a.fetch(post("/message:send", { message }, signal))).status).toBe(503);
+    await late.proceed();
+    expect(late.outcomes).toEqual(["UNAVAILABLE"]);
+    const list = await a2a.fetch(new Request(at("/tasks")));
+    expect(await list.json()).toMatchObject({ totalSize: 0 });
+  });
+
+  it("keeps no room when another interceptor has answered in its place", async () => {
+    const late = new Late();
+    const impatient: ServiceInterceptor = (next) => async (invocation) => {
+      const answer = next(invocation);
+      return isOdd(invocation) ? create(TaskSchema) : answer;
+    };
+    const a2a = serve(impatient, late.interceptor);
+    const ids = await made(a2a, 4);
+    for (const id of ids) {
+      expect((await a2a.fetch(get(id))).status).toBe(200);
+      await late.proceed();
+    }
+    expect(late.outcomes).toEqual(ids.map(() => "passed on"));
     expect(await statuses(a2a, ids)).toEqual(ids.map(() => 200));
   });
 });

@@ -1,7 +1,8 @@
-import { background } from "../../core/async.js";
+import { background, ignore } from "../../core/async.js";
 import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import type { InvocationResult, ServiceInterceptor } from "../invoke.js";
+import { dropAnswer } from "../outgoing-budget.js";
 
 /**
  * Timeout of all the author's interceptors together, before they pass a call on and again after its return, in
@@ -13,6 +14,10 @@ export const interceptors = { timeoutMs: 30_000 } as const;
 interface Watch {
   /** True while the call is in the rest of the chain, which has its own limits. */
   isInside: boolean;
+  /** True once the interceptors have answered or failed, or have been given up. */
+  isOver: boolean;
+  /** The error of a call that was given up, which is not passed on any more. */
+  failure: A2AError | undefined;
   /** Called when the rest of the chain has returned. */
   returned: () => void;
 }
@@ -25,19 +30,22 @@ export function boundInterceptors(): { readonly outer: ServiceInterceptor; reado
   const watches = new WeakMap<Call, Watch>();
   return {
     outer: (next) => (invocation) => {
-      const watch: Watch = { isInside: false, returned: () => {} };
+      const watch: Watch = { isInside: false, isOver: false, failure: undefined, returned: ignore };
       watches.set(invocation.call, watch);
       return watched(next(invocation), watch, invocation.call);
     },
     inner: (next) => async (invocation) => {
       const watch = watches.get(invocation.call);
       if (watch === undefined) return next(invocation);
+      if (watch.failure !== undefined) throw watch.failure;
       watch.isInside = true;
       try {
         return await next(invocation);
       } finally {
         watch.isInside = false;
-        watch.returned();
+        // An answer that the interceptors did not wait for is not written.
+        if (watch.isOver) dropAnswer(invocation.call);
+        else watch.returned();
       }
     },
   };
@@ -47,20 +55,23 @@ export function boundInterceptors(): { readonly outer: ServiceInterceptor; reado
 function watched(work: Promise<InvocationResult>, watch: Watch, { cancellation }: Call): Promise<InvocationResult> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
-    let forget = (): void => {};
+    let forget = ignore;
     const end = (): void => {
+      watch.isOver = true;
       clearTimeout(timer);
       forget();
     };
-    const onDisconnect = (): void => {
-      if (watch.isInside) return;
+    const giveUp = (error: A2AError): void => {
+      watch.failure = error;
       end();
-      reject(new A2AError("CANCELLED", "The client went away."));
+      reject(error);
+    };
+    const onDisconnect = (): void => {
+      if (!watch.isInside) giveUp(new A2AError("CANCELLED", "The client went away."));
     };
     const late = (): void => {
       if (watch.isInside) return;
-      end();
-      reject(new A2AError("UNAVAILABLE", "The call could not be processed in time.", { retryAfterMs: 1_000 }));
+      giveUp(new A2AError("UNAVAILABLE", "The call could not be processed in time.", { retryAfterMs: 1_000 }));
     };
     const begin = (): void => {
       clearTimeout(timer);
