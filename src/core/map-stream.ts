@@ -47,6 +47,8 @@ class MappedStream<T, U> implements AsyncIterableIterator<U> {
   }
 
   readonly #passed = (result: IteratorResult<T>): IteratorResult<U> => {
+    // The reader left while the source produced this item.
+    if (!this.#isOpen) return { done: true, value: undefined };
     try {
       if (result.done !== true) return { done: false, value: this.#steps.item(result.value) };
       this.#steps.done?.();

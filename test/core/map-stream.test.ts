@@ -97,6 +97,16 @@ describe("mapStream()", () => {
     await stream.return?.();
     expect([source.closed, calls]).toEqual([2, ["end"]]);
   });
+
+  it("converts no item that comes after it was left", async () => {
+    const calls: string[] = [];
+    const item = (each: number): number => calls.push(`item ${each}`);
+    const stream = mapStream(numbers(2), { ...noting(calls), item });
+    const pending = stream.next();
+    void stream.return?.();
+    expect(await pending).toEqual({ done: true, value: undefined });
+    expect(calls).toEqual(["end"]);
+  });
 });
 
 describe("prepend()", () => {
