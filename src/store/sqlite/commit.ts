@@ -31,6 +31,7 @@ type Handlers = { [M in WriteMethod]: (request: WriteRequest<M>) => WriteResult<
 export class Committer {
   readonly #db: Database;
   readonly #counters: Counters;
+  readonly #leases: Leases;
   readonly #retention: Retention;
   readonly #handlers: Handlers;
   readonly #schema: number | undefined;
@@ -48,6 +49,7 @@ export class Committer {
     this.#retention = new Retention(db, this.#counters);
     const pushClaims = new PushClaims(db);
     const leases = new Leases(db, gone, ended);
+    this.#leases = leases;
     this.#handlers = {
       saveSnapshot: (request) => saveSnapshot(db, request),
       claimLeases: (request) => leases.claim(request),
@@ -89,6 +91,7 @@ export class Committer {
       }
       this.#counters.flush();
       this.#db.command("COMMIT").run();
+      this.#leases.committed();
       return outcomes;
     } catch (thrown) {
       this.#rollBack();
@@ -123,6 +126,7 @@ export class Committer {
 
   #rollBack(): void {
     this.#counters.clear();
+    this.#leases.rolledBack();
     if (this.#db.inTransaction) this.#db.command("ROLLBACK").run();
   }
 }

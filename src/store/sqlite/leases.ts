@@ -17,8 +17,10 @@ export class Leases {
   readonly #watch = new LivenessMonitor();
   /** Evicted holders that were not notified yet. */
   readonly #lost = new Set<string>();
+  /** Holders whose notification is part of the transaction. */
+  readonly #told: string[] = [];
   /** Holders whose process is known to be gone, because no other process can have the file. */
-  readonly #dead: Set<string> | undefined;
+  readonly #dead: readonly string[] | undefined;
   /** Random start, so that no thread repeats the number of another. */
   #heartbeat = Math.floor(Math.random() * 2 ** 48);
 
@@ -28,7 +30,7 @@ export class Leases {
    */
   constructor(db: Database, gone: readonly string[] | undefined, ended: readonly string[] = []) {
     this.#db = db;
-    this.#dead = gone && new Set(gone);
+    this.#dead = gone;
     this.#watch.end(ended);
   }
 
@@ -45,7 +47,7 @@ export class Leases {
     }
     // A heartbeat by the writer thread leaves the notification for the holder itself.
     if (forHolder && lost) this.#lost.add(holder);
-    else this.#lost.delete(holder);
+    else if (this.#lost.delete(holder)) this.#told.push(holder);
     return !lost;
   }
 
@@ -65,7 +67,6 @@ export class Leases {
         claimed.push({ ...head, lease: { holder, turn: head.lease.turn, attempt: head.lease.attempt + 1 } });
       }
       if (claimed.length === limit) break;
-      this.#dead?.delete(from);
     }
     return claimed;
   }
@@ -95,8 +96,18 @@ export class Leases {
     return changes > 0 ? "set" : "lost";
   }
 
-  #gone(leaseMs: number): string[] {
-    if (this.#dead !== undefined) return [...this.#dead];
+  /** Notes that the transaction is committed. */
+  committed(): void {
+    this.#told.length = 0;
+  }
+
+  /** Notes that the transaction is rolled back: its notifications are not sent. */
+  rolledBack(): void {
+    for (const holder of this.#told.splice(0)) this.#lost.add(holder);
+  }
+
+  #gone(leaseMs: number): readonly string[] {
+    if (this.#dead !== undefined) return this.#dead;
     const known = this.#db.rows<[holder: string, heartbeat: number]>("SELECT id, beat FROM holder WHERE id > ''").all();
     const heartbeats = new Map<string, number | undefined>(known);
     for (const next of [NEXT, NEXT_DELIVERING]) {

@@ -6,7 +6,7 @@ import { Committer, type Outcome } from "../../../src/store/sqlite/commit.js";
 import { codeOf } from "../../../src/store/sqlite/driver/codes.js";
 import type { Database, Parameter, Query } from "../../../src/store/sqlite/driver/driver.js";
 import { migrate } from "../../../src/store/sqlite/migrations.js";
-import type { AppendWrite } from "../../../src/store/sqlite/write.js";
+import type { AppendWrite, Write } from "../../../src/store/sqlite/write.js";
 import { NO_HOLDER, type TaskHead } from "../../../src/store/task-store.js";
 import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
@@ -213,6 +213,63 @@ describe("Committer.commit() when SQLite fails", () => {
     const error = outcome !== undefined && "error" in outcome ? outcome.error : undefined;
     expect(error?.message).toContain("NOT NULL constraint failed: head.status_time");
     expect(codeOf(error?.cause)).toBe("SQLITE_CONSTRAINT_NOTNULL");
+  });
+});
+
+describe("leases after a rollback", () => {
+  const broken = append({ taskId: "broken", statusTime: Number.NaN });
+  const claim: Write = { method: "claimLeases", request: { holder: "new", leaseMs: 60_000, limit: 10 } };
+  const claimed = headOf({ taskId: "a", lease: leaseOf({ holder: "new", attempt: 2 }) });
+  const beat = { holder: "slow", leaseMs: 60_000, again: true, maxStallMs: 60_000 };
+  const own: Write = { method: "heartbeat", request: beat };
+
+  /** A committer of a file whose last process is gone and left a lease. */
+  function afterEnd(): Committer {
+    const next = new Committer(db, ["gone"]);
+    next.commit([{ ...append({ taskId: "a" }), lease: leaseOf({ holder: "gone" }) }]);
+    return next;
+  }
+
+  /** A committer of a shared file, whose holder is evicted and does not know yet. */
+  function afterEviction(): Committer {
+    const shared = new Committer(db, undefined);
+    expect(kinds(shared.commit([{ method: "heartbeatForHolder", request: beat }]))).toEqual([false]);
+    return shared;
+  }
+
+  function failNextCommit(): void {
+    const command = db.command.bind(db);
+    const fail = (): never => {
+      db.command = command;
+      throw new Error("The disk is full.");
+    };
+    db.command = (sql) => (sql === "COMMIT" ? { run: fail } : command(sql));
+  }
+
+  it("of an ended process are claimed in the repeat", () => {
+    expect(kinds(afterEnd().commit([claim, broken]))).toEqual([[claimed], "failed"]);
+  });
+
+  it("of an ended process are claimed after a failed COMMIT", () => {
+    const next = afterEnd();
+    failNextCommit();
+    expect(kinds(next.commit([claim]))).toEqual(["failed"]);
+    expect(kinds(next.commit([claim]))).toEqual([[claimed]]);
+    expect(kinds(next.commit([claim]))).toEqual([[]]);
+  });
+
+  it("of an evicted holder are reported as lost in the repeat, and once", () => {
+    const shared = afterEviction();
+    expect(kinds(shared.commit([own, broken]))).toEqual([false, "failed"]);
+    expect(kinds(shared.commit([own]))).toEqual([true]);
+  });
+
+  it("of an evicted holder are reported as lost after a failed COMMIT, and once", () => {
+    const shared = afterEviction();
+    failNextCommit();
+    expect(kinds(shared.commit([own]))).toEqual(["failed"]);
+    expect(kinds(shared.commit([own, own]))).toEqual([false, true]);
+    expect(kinds(shared.commit([own]))).toEqual([true]);
   });
 });
 
