@@ -124,6 +124,7 @@ export class Appends {
   /** Waiting appends depend on reads from the previous server. */
   #refuseWaiting(): void {
     for (const { reject } of this.#waiting.splice(0)) reject(moved());
+    if (this.#lanes === 0) this.#idle.release();
   }
 
   /** Collects the appends of this turn of the event loop. */
