@@ -4,6 +4,7 @@ import { backoffMs, within } from "../../core/async.js";
 import type { Logger } from "../../core/log.js";
 import type { Carrier } from "../../signals/carrier.js";
 import type { Database } from "./database.js";
+import { moved } from "./server-history.js";
 
 /** Interval at which the process notifies itself, in milliseconds. If a notification is lost, it reconnects. */
 const BEAT_MS = 5_000;
@@ -98,10 +99,14 @@ export class Notifications implements Carrier {
       const opened = await this.#database.connection();
       client = opened;
       if (this.#isClosed) return void opened.end().catch(() => {});
+      const { moves } = this.#database.history;
       opened.on("error", () => this.#lose(opened));
       opened.on("end", () => this.#lose(opened));
       opened.on("notification", ({ payload }) => this.#hear(payload ?? ""));
       await opened.query(`LISTEN ${this.#channel}`);
+      if (this.#isClosed) return void opened.end().catch(() => {});
+      // `#reopen` does not know this connection yet.
+      if (this.#database.history.moves !== moves) throw moved();
       this.#client = opened;
       this.#isHeard = true;
       this.#check(opened);
