@@ -19,6 +19,10 @@ const { url, schema, timeoutMs, isSame } = workerData as PulseData;
 
 let connection: Client | undefined;
 
+/** Holders whose heartbeats are due. */
+const due = new Set<string>();
+let isBeating = false;
+
 /** The connection, opened when a heartbeat is due: few processes ever need one. */
 async function connected(): Promise<Client> {
   if (connection !== undefined) return connection;
@@ -40,7 +44,7 @@ function drop(client: Client | undefined): void {
 }
 
 /** Changes the number of a holder. One that another process has evicted stays evicted. */
-async function beat({ holder }: HeartbeatRequest): Promise<void> {
+async function beat(holder: string): Promise<void> {
   try {
     const client = await connected();
     const number = Math.floor(Math.random() * 2 ** 48);
@@ -51,5 +55,19 @@ async function beat({ holder }: HeartbeatRequest): Promise<void> {
   }
 }
 
-const pulse = new Heartbeat((request) => void beat(request));
+/** Sends one heartbeat at a time, so that all holders share a connection. Never rejects. */
+async function beatAll(): Promise<void> {
+  if (isBeating) return;
+  isBeating = true;
+  for (const holder of due) {
+    due.delete(holder);
+    await beat(holder);
+  }
+  isBeating = false;
+}
+
+const pulse = new Heartbeat(({ holder }) => {
+  due.add(holder);
+  void beatAll();
+});
 parentPort?.on("message", (request: HeartbeatRequest) => pulse.note(request));

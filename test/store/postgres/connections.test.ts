@@ -78,6 +78,20 @@ describe.skipIf(bin === undefined)("connections of PostgresStore", () => {
     expect(notifying.filter((process) => appending.includes(process))).toEqual([]);
   });
 
+  it("carry the heartbeats of several holders on one connection beside the event loop", async () => {
+    const store = await open({ schema: "beats" });
+    const request = { leaseMs: 45, again: false, maxStallMs: 60_000 };
+    await Promise.all(["a", "b"].map((holder) => store.heartbeat({ ...request, holder })));
+    const beats = (): Promise<unknown[]> => server.query("SELECT id, beat FROM beats.holder ORDER BY id");
+    const own = await beats();
+    expect(own).toHaveLength(2);
+    const beaten = async (): Promise<boolean[]> =>
+      (await beats()).map((row, index) => JSON.stringify(row) !== JSON.stringify(own[index]));
+    await expect.poll(beaten).toEqual([true, true]);
+    const connections = "SELECT count(*)::integer FROM pg_stat_activity WHERE application_name = 'parley heartbeat'";
+    expect(await server.query(connections)).toEqual([[1]]);
+  });
+
   it("notify nobody in the transaction of an append", async () => {
     const store = await open({ schema: "silent" });
     const client = new (await import("pg")).default.Client(server.url);
