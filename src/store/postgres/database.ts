@@ -217,15 +217,16 @@ export class Database implements Statements {
       }
     };
     const client = await guarded(() => this.connection());
-    await guarded(() =>
-      client.query(
-        "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0",
-      ),
-    );
-    return {
-      query: (sql, values = []) => guarded(() => this.#run(client, sql, values)),
-      end: () => client.end().catch(() => {}),
-    };
+    const end = (): Promise<void> => client.end().catch(() => {});
+    const begin =
+      "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0";
+    try {
+      await guarded(() => client.query(begin));
+    } catch (error) {
+      void end();
+      throw error;
+    }
+    return { query: (sql, values = []) => guarded(() => this.#run(client, sql, values)), end };
   }
 
   /** @throws StoreError `closed` */
