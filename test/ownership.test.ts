@@ -80,6 +80,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/wire/binary-input.ts BinaryInput.at": "the input itself; readers of messages only look where it is",
   "src/wire/violations.ts Violations.depth": "the JSON reader, which knows how deep it is",
   "src/wire/violations.ts Violations.count": "itself",
+  "src/workers/worker-process.ts WorkerProcess.hasSuccessor": "the primary process, where it replaces workers",
   "src/workers/worker-process.ts WorkerProcess.holder": "the primary process, as its messages say",
   "src/workers/worker-process.ts WorkerProcess.isEnding": "the primary process, as its messages say",
   "src/workers/worker-process.ts WorkerProcess.isReady": "the primary process, as its messages say",

@@ -137,12 +137,16 @@ export class Primary {
     const old = [...this.#workers].filter(({ isEnding }) => !isEnding);
     logger.info({ workers: old.length }, "replacing the workers in turn");
     for (const worker of old) {
-      if (this.#isEnding || worker.isEnding) continue;
+      if (this.#isEnding || worker.isEnding || !this.#workers.has(worker)) continue;
+      worker.hasSuccessor = true;
       const next = this.#begin();
       const end = await this.#readyOrEnded(next);
       if (end !== undefined) {
         if (this.#isEnding) return;
         logger.error({ ...end }, "a new worker did not start: the present workers continue");
+        if (this.#workers.has(worker)) worker.hasSuccessor = false;
+        // The old one has ended meanwhile, and the new one had its place.
+        else void this.#watch(next);
         return;
       }
       void this.#watch(next);
@@ -175,7 +179,7 @@ export class Primary {
     });
   }
 
-  /** Starts another worker when this one ends, unless it was asked to end. */
+  /** Starts another worker when this one ends, unless it was asked to end or has a successor. */
   async #watch(worker: WorkerProcess): Promise<void> {
     const end = await worker.ended;
     if (worker.isEnding || this.#isEnding) return;
@@ -195,6 +199,7 @@ export class Primary {
       return;
     }
     logger.error({ ...facts, delayMs }, "a worker has ended; another one takes its place");
+    if (worker.hasSuccessor) return;
     if (delayMs > 0) await pause(delayMs, undefined);
     if (!this.#isEnding) void this.#watch(this.#begin());
   }

@@ -24,6 +24,8 @@ export class WorkerProcess implements Taker {
   metrics: MetricFamily[] = [];
   /** True once it was asked to end. Its exit is then expected. */
   isEnding = false;
+  /** True from the start of the worker that replaces it. If it crashes, it needs no other one. */
+  hasSuccessor = false;
   /** Called once it serves calls. */
   onReady: () => void = () => {};
   /** Maximum duration of its graceful shutdown, in milliseconds. */
