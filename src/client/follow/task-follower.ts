@@ -19,7 +19,7 @@ import {
   resumeParameters,
 } from "../../wire/service-params.js";
 import { type OfSkill, ofSkill, type StreamOptions } from "../calls/call-options.js";
-import { type CallScope, callScopeOf } from "../calls/call-scope.js";
+import { type CallScope, callScopeOf, since } from "../calls/call-scope.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
 import { isPassing } from "../calls/retry-delay.js";
 import { idempotencyKeyOf, sendOnce } from "../calls/send-once.js";
@@ -61,8 +61,10 @@ export class TaskFollower {
   readonly #core: ClientCore;
   readonly #options: StreamOptions;
   readonly #fold: ClientFold;
-  readonly #scope: CallScope;
-  readonly #retries: RetryState;
+  readonly #startedAt = performance.now();
+  /** Begins with the first `next()`: a generator that has not started would never end it. */
+  #scope!: CallScope;
+  #retries!: RetryState;
   readonly #request: SendMessageRequest | undefined;
   readonly #key: string | undefined;
   readonly #ofSkill: OfSkill;
@@ -96,14 +98,14 @@ export class TaskFollower {
     this.#ofSkill = ofSkill(options.skill);
     this.#fold = new ClientFold(options.maxTaskBytes, known);
     if (request === undefined && options.afterGeneration !== undefined) this.#fold.generation = options.afterGeneration;
-    this.#scope = callScopeOf(options);
-    this.#retries = new RetryState(core.backoff, this.#scope);
     this.#question = request && questionBefore(core, request);
     if (answer !== undefined) this.#answered(answer);
   }
 
   /** @throws A2AError */
   async *updates(): AsyncGenerator<Update, void, undefined> {
+    this.#scope = callScopeOf(since(this.#startedAt, this.#options));
+    this.#retries = new RetryState(this.#core.backoff, this.#scope);
     try {
       let next: Next = "again";
       if (!this.#core.canStream) {
