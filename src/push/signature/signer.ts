@@ -140,8 +140,14 @@ export async function createPushSigner(options: PushSignerOptions): Promise<Push
 function bearerKeyOf(given: readonly ReadyKey[], makesKey: boolean): () => Promise<ReadyKey | undefined> {
   const rsa = given.find(({ alg }) => alg === "RS256");
   let made: Promise<ReadyKey | undefined> | undefined;
+  const generate = (): Promise<ReadyKey | undefined> =>
+    makeRsaKey().catch((error: unknown) => {
+      // The next notification tries again.
+      made = undefined;
+      throw error;
+    });
   return () => {
-    made ??= rsa === undefined && makesKey ? makeRsaKey() : Promise.resolve(rsa ?? given[0]);
+    made ??= rsa === undefined && makesKey ? generate() : Promise.resolve(rsa ?? given[0]);
     return made;
   };
 }

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, hkdfSync, verify } from "node:crypto";
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from "jose";
 import { Webhook } from "standardwebhooks";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { PushSigningOptions } from "../../../src/push/options.js";
 import { pushSigningFaults } from "../../../src/push/signature/faults.js";
 import { createPushSigner, pushSignature, type SignedEvent } from "../../../src/push/signature/signer.js";
@@ -33,6 +33,19 @@ describe("createPushSigner() without keys", () => {
       "Parley-Config": "config-1",
     });
     expect((await signerOf()).jwks()).toEqual({ keys: [] });
+  });
+});
+
+describe("the generated key of bearer tokens", () => {
+  it("is generated again after it could not be", async () => {
+    const generate = vi.spyOn(crypto.subtle, "generateKey").mockRejectedValueOnce(new Error("not now"));
+    onTestFinished(() => generate.mockRestore());
+    const signer = await createPushSigner({ issuer: () => issuer, makesKey: true });
+    await expect(signer.allKeys()).rejects.toThrow("not now");
+    const { keys } = await signer.allKeys();
+    expect(keys).toHaveLength(1);
+    expect(await signer.allKeys()).toEqual({ keys });
+    expect(generate).toHaveBeenCalledTimes(2);
   });
 });
 
