@@ -1,6 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { TaskPushNotificationConfigSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { within } from "../../src/core/async.js";
+import { ConfigVault } from "../../src/push/secrets.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { slowStore } from "../support/slow-store.js";
@@ -10,9 +12,15 @@ import { chunk, Log, Rig, vault } from "./rig.js";
 const patience = { timeout: 20_000, interval: 10 };
 
 /** Replaces the configuration of a task by one for another webhook. */
-async function replace(store: TaskStore, { head: { taskId } }: Log, configId: string, url: string): Promise<void> {
+async function replace(
+  store: TaskStore,
+  { head: { taskId } }: Log,
+  configId: string,
+  url: string,
+  sealing: ConfigVault = vault,
+): Promise<void> {
   const config = create(TaskPushNotificationConfigSchema, { taskId, id: configId, url, token: "new" });
-  const bytes = vault.seal({ taskId, configId }, config);
+  const bytes = sealing.seal({ taskId, configId }, config);
   const target = new URL(url).origin;
   await store.putPushConfig({ taskId, configId, bytes, target, maxPerTask: 16, maxPerOwner: 16, now: Date.now() });
 }
@@ -70,6 +78,25 @@ describe("a configuration that is replaced", () => {
     await replace(store, log, "/a", fresh.url("/b"));
     one.news();
     await expect.poll(() => fresh.generationsOf("/b"), patience).toEqual(log.generations);
+    expect(old.of("/a")).toEqual([]);
+  });
+
+  it("while it waits for its host, by one that cannot be read, takes no slot any more", async () => {
+    const store = memoryStore();
+    const { webhook: old, answer } = await slow();
+    const one = await new Rig(store, { receivers: [old], limits: { pushTimeoutMs: 600_000 } }).start();
+    await Log.create(store, [old.url("/first")]);
+    one.news();
+    await expect.poll(() => old.hits.length, patience).toBe(1);
+    const log = await Log.create(store, [old.url("/a")], three);
+    one.news();
+    await expect.poll(() => one.dispatcher.status.waiting, patience).toBe(1);
+    await replace(store, log, "/a", old.url("/b"), new ConfigVault([new Uint8Array(32).fill(1)]));
+    one.news();
+    await expect.poll(() => one.dispatcher.status.waiting, patience).toBe(0);
+    answer();
+    await expect.poll(() => one.dispatcher.status.working, patience).toBe(0);
+    expect(await within(10_000, one.dispatcher.drain(60_000))).toBe(true);
     expect(old.of("/a")).toEqual([]);
   });
 
