@@ -41,6 +41,7 @@ export class Claimer {
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   #isOver = false;
+  #rounds: Promise<void> = Promise.resolve();
 
   constructor(options: ClaimerOptions) {
     this.#options = options;
@@ -51,10 +52,15 @@ export class Claimer {
     return this.#isCrowded;
   }
 
+  /** Resolves when no claim is in flight. */
+  get ended(): Promise<void> {
+    return this.#rounds;
+  }
+
   /** Polls for due deliveries. */
   wake(): void {
     if (this.#isClaiming) this.#claimAgain = true;
-    else if (!this.#isOver) void this.#claimUntilIdle();
+    else if (!this.#isOver) this.#rounds = this.#claimUntilIdle();
   }
 
   /** Claims without reading first. */
@@ -123,7 +129,7 @@ export class Claimer {
       if (!isSure) {
         const next = await store.nextDelivery();
         const now = clock.now();
-        if (next === undefined || next > now) return next;
+        if (this.#isOver || next === undefined || next > now) return next;
         if (isDone) return now + BUSY_WAIT_MS;
       }
       isDone = await this.#claim(limit);

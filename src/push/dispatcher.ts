@@ -180,8 +180,12 @@ export class Dispatcher {
   async drain(graceMs: number): Promise<void> {
     this.#stop();
     for (const { waiting } of this.#hosts.all()) for (const delivery of waiting.splice(0)) this.#putOff(delivery, 0);
-    const done = this.#idle.wait();
-    this.#noteEnd();
+    // A claim in flight may bring more, which is put off as well.
+    const done = this.#claimer.ended.then(() => {
+      const idle = this.#idle.wait();
+      this.#noteEnd();
+      return idle;
+    });
     await within(graceMs, done);
     await this.#options.poster.close();
     await within(CUT_OFF_MS, done);
