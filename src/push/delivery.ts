@@ -64,6 +64,8 @@ export interface DeliveryParts
   readonly limits: Pick<Limits, "pushTimeoutMs">;
   /** Counts an attempt. @param ms its duration */
   readonly count: (outcome: PostOutcome, ms: number) => void;
+  /** Starts what waits for a host, after a slot of it became free. */
+  readonly freed: (host: Host<Delivery>) => void;
   /** Fires at shutdown: nothing more may start. */
   readonly shutdown: AbortSignal;
   /** Logs an error of the store whose operation is retried anyway. */
@@ -319,8 +321,8 @@ export class Delivery {
       attempts.add(made);
       count(outcome, now - begin);
       this.#progressed = true;
-      this.host.succeeded(now - begin);
       this.endProbe();
+      if (this.host.succeeded(now - begin)) this.#parts.freed(this.host);
       return undefined;
     }
     // A request that this process aborts is not a failure of the receiver.

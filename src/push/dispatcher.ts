@@ -59,7 +59,7 @@ export class Dispatcher {
   readonly #claimer: Claimer;
   readonly #parts: DeliveryParts;
   readonly #attempts: AttemptRing;
-  readonly #sends: OperatorSends<Delivery>;
+  readonly #sends: OperatorSends;
   readonly #count = { sent: 0, failed: 0, givenUp: 0 };
   /** The claims of this process by name, until their outcome is stored. */
   readonly #claimed = new TransientMap<Delivery>();
@@ -115,18 +115,11 @@ export class Dispatcher {
       outgoing: new Semaphore((outgoingPushes.maxBytes * 3) / 8),
       outgoingProbes: new Semaphore((outgoingPushes.maxBytes * 3) / 8),
       count: (outcome, ms) => this.#counted(outcome, ms),
+      freed: (host) => this.#next(host),
       shutdown: this.#shutdown.signal,
     };
     const { open, parse } = options;
-    const left = (host: Host<Delivery>): void => this.#next(host);
-    this.#sends = new OperatorSends({
-      parts: this.#parts,
-      hosts: this.#hosts,
-      probes: this.#probes,
-      open,
-      parse,
-      left,
-    });
+    this.#sends = new OperatorSends({ parts: this.#parts, hosts: this.#hosts, probes: this.#probes, open, parse });
   }
 
   start(): void {

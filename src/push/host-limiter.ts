@@ -166,16 +166,18 @@ export class Host<T> {
     return Math.max(0, begin - now);
   }
 
-  /** Records an accepted notification and its duration in milliseconds. */
-  succeeded(ms: number): void {
+  /** Records an accepted notification and its duration in milliseconds. @returns true if more may be sent at once */
+  succeeded(ms: number): boolean {
     this.#answerMs += (ms - this.#answerMs) * (this.#answerMs === 0 ? 1 : SAMPLE_SHARE);
     this.#tryingSince = undefined;
-    if (this.#window < this.#limits.maxDeliveriesPerHost || this.#window === 1) this.#window *= 2;
-    if (this.#failures === 0) return;
+    const grows = this.#window < this.#limits.maxDeliveriesPerHost || this.#window === 1;
+    if (grows) this.#window *= 2;
+    if (this.#failures === 0) return grows;
     this.#failures = 0;
     this.#failingSince = undefined;
     this.#restsUntil = 0;
     this.#reservedUntil = 0;
+    return grows;
   }
 
   /** Records a failure: unreachable, timed out or overloaded. @returns true if that opens the circuit */

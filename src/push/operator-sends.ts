@@ -7,7 +7,7 @@ import { viewOf } from "../task/shared-view.js";
 import type { TraceHeaders } from "../telemetry/w3c.js";
 import type { PushDialect } from "../version/version.js";
 import { type Attempt, type RawAttempt, toAttempt } from "./attempt-history.js";
-import type { DeliveryParts } from "./delivery.js";
+import type { Delivery, DeliveryParts } from "./delivery.js";
 import type { DispatcherOptions } from "./dispatcher-options.js";
 import type { Host, Hosts, ProbeBudget } from "./host-limiter.js";
 import { NotificationHeaders, notificationBody, testBodyOf } from "./notification.js";
@@ -21,14 +21,12 @@ import { TaskBodies } from "./task-bodies.js";
 /** Time that an operator's event waits for a free slot of its host, in milliseconds. */
 const WAIT_MS = 5_000;
 
-interface OperatorSendsParts<T> {
+interface OperatorSendsParts {
   readonly parts: DeliveryParts;
-  readonly hosts: Pick<Hosts<T>, "get">;
+  readonly hosts: Pick<Hosts<Delivery>, "get">;
   readonly probes: ProbeBudget;
   readonly open: DispatcherOptions["open"];
   readonly parse: DispatcherOptions["parse"];
-  /** Starts deliveries that wait for a host, after an operator's event has left it. */
-  readonly left: (host: Host<T>) => void;
 }
 
 interface CallTrace extends TraceHeaders, Pick<LogCause, "requestId"> {}
@@ -72,11 +70,11 @@ interface Waiter {
  * Sends single events for operators: to the same targets, with the same signatures and within the same limits as
  * deliveries. They need no claim and change no position.
  */
-export class OperatorSends<T> {
-  readonly #own: OperatorSendsParts<T>;
+export class OperatorSends {
+  readonly #own: OperatorSendsParts;
   readonly #waiting = new Map<string, Set<Waiter>>();
 
-  constructor(own: OperatorSendsParts<T>) {
+  constructor(own: OperatorSendsParts) {
     this.#own = own;
   }
 
@@ -100,7 +98,7 @@ export class OperatorSends<T> {
     } finally {
       endProbe();
       host.release();
-      this.#own.left(host);
+      this.#own.parts.freed(host);
     }
   }
 

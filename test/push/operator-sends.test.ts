@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Attempt } from "../../src/push/attempt-history.js";
@@ -113,6 +114,26 @@ describe("a test event", () => {
     expect((await second).failure).toBe("");
     await delivered(log);
     expect(receiver.peak).toBe(1);
+  });
+
+  it("goes after the first success of its host, while the delivery that had it continues", async () => {
+    const open: (() => void)[] = [];
+    receiver.answer = (hit, response, request) => {
+      if (hit.generation === 0) accept(hit, response, request);
+      else open.push(() => response.writeHead(204).end());
+    };
+    const one = await rig({ limits: { pushTimeoutMs: 600_000 } }).start();
+    const log = await Log.create(store, [receiver.url("/a")], [chunk("1")]);
+    one.news();
+    await expect.poll(() => open.length, patience).toBe(1);
+    const testing = test(one, log);
+    // By then it waits for the only slot.
+    await sleep(100);
+    open[0]?.();
+    expect((await testing).failure).toBe("");
+    // The delivery keeps its slot.
+    await expect.poll(() => open.length, patience).toBe(2);
+    expect(one.dispatcher.status.working).toBe(1);
   });
 
   it("ends with the server", async () => {
