@@ -38,6 +38,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/http/event-stream.ts EventSink.isOver": "itself",
   "src/http/event-stream.ts EventSink.isComplete": "the writer of the stream, in the same file",
   "src/http/node/http2-sessions.ts Streams.onNone": "the session of HTTP/2 that they belong to",
+  "src/push/delivery.ts Delivery.isLost": "itself; the dispatcher, when the store has moved",
   "src/push/delivery.ts Delivery.isOver": "the dispatcher, which stores how it ended",
   "src/service/outgoing-budget.ts HeldBytes.bytes": "the budget, in the same file",
   "src/store/deliveries.ts Taking.count": "itself",

@@ -148,7 +148,13 @@ export class Claimer {
     const again = this.#isClaimUnanswered;
     this.#isClaimUnanswered = true;
     const request = { holder, leaseMs, now: clock.now(), limit, capacity };
+    const moves = store.history?.moves;
     const claimed = await store.claimDeliveries(again ? { ...request, again } : request);
+    if (store.history?.moves !== moves) {
+      // The new server may lack these claims, or their events: the next claim gets those that it has.
+      this.#mustClaim = true;
+      return false;
+    }
     this.#isClaimUnanswered = false;
     const left = new Map(capacity.of);
     for (const one of claimed) {

@@ -106,6 +106,8 @@ export class Delivery {
   readonly cause: DeliveryCause;
   /** True once it has stopped and its outcome is being stored. */
   isOver = false;
+  /** True after its claim is lost: it sends nothing more. */
+  isLost = false;
   /** A claim of the same configuration, with changed contents, that starts after this delivery has ended. */
   successor: { readonly claimed: ClaimedDelivery; readonly epoch: number } | undefined;
   /** The current or last request to the receiver. */
@@ -127,7 +129,6 @@ export class Delivery {
   /** The error of the last request, if it got no complete response. */
   #error: Error | undefined;
   #epoch: number;
-  #lost = false;
   /** Position of the last entry, as of the claim, until the log was read that far. */
   #last: number | undefined;
   /** Time of its start or last save; while it waits for a slot there is nothing to save. */
@@ -168,21 +169,16 @@ export class Delivery {
     return this.#progressed;
   }
 
-  /** True after its claim is lost: it sends nothing more. */
-  get isLost(): boolean {
-    return this.#lost;
-  }
-
   /**
    * Handles another claim of the configuration by this process. An unchanged configuration continues under the new
    * number; one that was replaced or recreated needs a successor.
    */
   renew(claimed: ClaimedDelivery, epoch: number): void {
-    if (!this.#lost && Buffer.compare(claimed.bytes, this.claimed.bytes) === 0) {
+    if (!this.isLost && Buffer.compare(claimed.bytes, this.claimed.bytes) === 0) {
       this.#claim = claimed.claim;
       return;
     }
-    this.#lost = true;
+    this.isLost = true;
     this.successor = { claimed, epoch };
   }
 
@@ -194,7 +190,9 @@ export class Delivery {
     try {
       return await this.#deliver(isPressed);
     } finally {
-      this.#tasks?.rest();
+      // The store may have lost the task that was sent last.
+      if (this.isLost) this.#parts.folds.drop(this.name);
+      else this.#tasks?.rest();
     }
   }
 
@@ -207,7 +205,7 @@ export class Delivery {
     this.#last = undefined;
     for await (const page of pushes.readEntries({ taskId, tenant, owner, after: this.#position, last })) {
       for (const entry of page) {
-        if (this.#lost) return { kind: "lost" };
+        if (this.isLost) return { kind: "lost" };
         if (shutdown.aborted) return { kind: "later", ms: 0 };
         // The last entry's position is stored with the outcome instead.
         this.#saveSoon();
@@ -224,7 +222,7 @@ export class Delivery {
         this.#position = entry.position;
       }
     }
-    return { kind: this.#lost ? "lost" : "done" };
+    return { kind: this.isLost ? "lost" : "done" };
   }
 
   /**
@@ -280,7 +278,7 @@ export class Delivery {
     // Awaits only real promises: each await takes as long as writing a header.
     const made = this.#headers.of(entry, body, dialect);
     const headers = made instanceof Promise ? await made : made;
-    if (!this.#isSureNow && !(await this.#isSure())) return this.#lost ? { kind: "lost" } : unsure;
+    if (!this.#isSureNow && !(await this.#isSure())) return this.isLost ? { kind: "lost" } : unsure;
     if (shutdown.aborted) return { kind: "later", ms: 0 };
     const begin = performance.now();
     const { signal } = leaseGuard;
@@ -307,7 +305,7 @@ export class Delivery {
   }
 
   /** Called once connected. */
-  readonly #isAllowed = (): boolean => this.#parts.leaseGuard.isSure && !this.#lost;
+  readonly #isAllowed = (): boolean => this.#parts.leaseGuard.isSure && !this.isLost;
 
   readonly #noteError = (error: Error): void => {
     this.#error = error;
@@ -349,7 +347,7 @@ export class Delivery {
    */
   async #isSure(): Promise<boolean> {
     const { pushes, leaseGuard } = this.#parts;
-    while (!this.#lost && !this.#isSureNow) {
+    while (!this.isLost && !this.#isSureNow) {
       try {
         if (!leaseGuard.isSure) await pushes.heartbeat();
         const { epoch } = leaseGuard;
@@ -360,18 +358,18 @@ export class Delivery {
         return false;
       }
     }
-    return !this.#lost;
+    return !this.isLost;
   }
 
   get #isSureNow(): boolean {
     const { leaseGuard } = this.#parts;
-    if (this.#lost || !leaseGuard.isSure || this.#epoch !== leaseGuard.epoch) return false;
+    if (this.isLost || !leaseGuard.isSure || this.#epoch !== leaseGuard.epoch) return false;
     return performance.now() - this.#confirmedAt <= CONFIRM_MS;
   }
 
   /** Saves the position from time to time during the delivery. */
   #saveSoon(): void {
-    if (this.#saving || this.#lost) return;
+    if (this.#saving || this.isLost) return;
     const now = performance.now();
     if (now - this.#savedAt < SAVE_MS) return;
     this.#savedAt = now;
@@ -389,7 +387,7 @@ export class Delivery {
     const outcome = await store.savePushPosition({ key, holder: pushes.holder, claim, position });
     if (outcome === "saved") this.#confirmedAt = performance.now();
     // A claim renewed meanwhile has another number.
-    else if (claim === this.#claim) this.#lost = true;
+    else if (claim === this.#claim) this.isLost = true;
   }
 }
 

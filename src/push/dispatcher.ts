@@ -127,6 +127,7 @@ export class Dispatcher {
     this.#started = true;
     this.#crowdTimer = background(setInterval(() => this.#breakOffSlow(), CROWDED_MS / 4));
     this.#options.pushes.onAppend(() => this.#onAppend());
+    this.#options.store.history?.onMove(this.#onMove);
     this.#repair.start();
     this.wake();
   }
@@ -140,6 +141,12 @@ export class Dispatcher {
     if (this.#claimed.size === 0) this.#claimer.claimNow();
     else this.wake();
   }
+
+  /** Gives up all claims: the store has released them, and may lack events that were sent. */
+  readonly #onMove = async (): Promise<void> => {
+    for (const delivery of this.#claimed.values()) delivery.isLost = true;
+    this.#parts.folds.clear();
+  };
 
   get status(): PushStatus {
     const hosts = this.#hosts.all();

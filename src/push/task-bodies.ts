@@ -119,6 +119,12 @@ export class PastFolds {
     }
   }
 
+  /** Drops all: the store may have lost these tasks. */
+  clear(): void {
+    this.#folds.clear();
+    this.#bytes = 0;
+  }
+
   drop(name: string): void {
     const kept = this.#folds.get(name);
     if (kept === undefined) return;
