@@ -4,6 +4,7 @@ import { AbortReason } from "../../src/agent/abort.js";
 import type { Agent, Turn } from "../../src/agent/agent.js";
 import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/async.js";
+import { yieldToEventLoop } from "../../src/core/event-loop.js";
 import { silentLogger } from "../../src/core/log.js";
 import { LeaseKeeper, recovered } from "../../src/engine/log/lease-keeper.js";
 import { NO_HOLDER, StoreError, type TaskStore } from "../../src/store/task-store.js";
@@ -153,6 +154,108 @@ describe("an execution whose task another process took over", { timeout: 60_000 
     letSay.open();
     await expect.poll(() => reason, patience).toMatchObject({ cause: "lease-lost" });
     await Promise.all([one.engine.drain(0), two.engine.drain(0)]);
+  });
+});
+
+/** Works until it is let, and notes why it was stopped. */
+function worker(proceed: Promise<void>, reasons: unknown[]): Omit<Agent, "card"> {
+  return {
+    async *execute(turn) {
+      turn.signal.addEventListener("abort", () => reasons.push(turn.signal.reason));
+      if (turn.text === "ask") return yield inputRequired("What?");
+      yield working();
+      await proceed;
+    },
+  };
+}
+
+/** A store that says in its first answer that the process was evicted. */
+function evicting(store: TaskStore, methods: Partial<TaskStore>): TaskStore {
+  let isSaid = false;
+  return withMethods(store, {
+    heartbeat: async (request) => {
+      await store.heartbeat(request);
+      const isKept = isSaid;
+      isSaid = true;
+      return isKept;
+    },
+    ...methods,
+  });
+}
+
+/** The leases that a process has, told when it is let. */
+function slowLeases(store: TaskStore) {
+  const [read, tell] = [gate(), gate()];
+  const leasesOf: TaskStore["leasesOf"] = async (request) => {
+    const page = await store.leasesOf(request);
+    read.open();
+    await tell.opened;
+    return page;
+  };
+  return { read, tell, leasesOf };
+}
+
+describe("the check of an evicted process for the leases that it still has", () => {
+  it("leaves alone a task that is created while the store answers", async () => {
+    const [proceed, reasons, [here]] = [gate(), [] as unknown[], openShared()];
+    const { read, tell, leasesOf } = slowLeases(here);
+    const bench = new Bench(worker(proceed.opened, reasons), {}, evicting(here, { leasesOf }));
+    const starting = bench.engine.start();
+    await read.opened;
+    const held = await bench.send("x");
+    await held.whenPast(1, neverCanceled, 20_000);
+    await yieldToEventLoop();
+    tell.open();
+    await starting;
+    expect(reasons).toEqual([]);
+    proceed.open();
+    expect(await settle(held)).toBe("COMPLETED");
+    await bench.engine.drain(0);
+  });
+
+  it("leaves alone an execution that lets go of its lease and gets the next message's meanwhile", async () => {
+    const [letGo, proceed, reasons, [here]] = [gate(), gate(), [] as unknown[], openShared()];
+    const { read, tell, leasesOf } = slowLeases(here);
+    const store = evicting(slowToLetGo(here, letGo.opened), { leasesOf });
+    const bench = new Bench(worker(proceed.opened, reasons), {}, store);
+    const held = await bench.send("ask");
+    const { id: taskId } = held.accepted!.task;
+    await expect.poll(async () => (await here.head({ taskId }))?.lease).toBeNull();
+    const starting = bench.engine.start();
+    await read.opened;
+    const next = await bench.send("go on", { message: { taskId } });
+    await yieldToEventLoop();
+    tell.open();
+    await starting;
+    expect(reasons).toEqual([]);
+    letGo.open();
+    proceed.open();
+    expect(await settle(next)).toBe("COMPLETED");
+    await bench.engine.drain(0);
+  });
+
+  it("is made up for when the store fails in it", async () => {
+    const [reasons, [here]] = [[] as unknown[], openShared()];
+    let isFailed = false;
+    const leasesOf: TaskStore["leasesOf"] = async (request) => {
+      if (isFailed) return here.leasesOf(request);
+      isFailed = true;
+      throw new StoreError("unavailable", "The store is away.");
+    };
+    const bench = new Bench(worker(new Promise(() => {}), reasons), {}, evicting(here, { leasesOf }));
+    const [taken, kept] = [await bench.send("x"), await bench.send("y")];
+    for (const held of [taken, kept]) await held.whenPast(1, neverCanceled, 20_000);
+    const { id: taskId } = taken.accepted!.task;
+    const fence = (await here.head({ taskId }))!.lease!;
+    await here.setLease({ taskId, fence, lease: { ...fence, holder: "another", attempt: 2 } });
+    await yieldToEventLoop();
+    await expect(bench.engine.start()).rejects.toThrow("away");
+    expect(reasons).toEqual([]);
+    // Its next heartbeat.
+    await bench.engine.start();
+    expect(reasons).toMatchObject([{ cause: "lease-lost" }]);
+    expect(bench.engine.executions).toBe(1);
+    await bench.engine.drain(0);
   });
 });
 

@@ -23,6 +23,12 @@ const chunkSize = 32;
 /** Leases of this process checked per round. */
 const pageSize = 1_000;
 
+/** True if a holder has a lease that differs from the one before: it was stored meanwhile, for example with a message. */
+function isNewLease(lease: Lease | null, before: Lease | null, holder: string): boolean {
+  if (lease?.holder !== holder) return false;
+  return before === null || lease.turn !== before.turn || lease.attempt !== before.attempt;
+}
+
 /** Thrown when an execution cannot store an entry because another process has taken over its task. */
 export class LeaseLost extends Error {
   override name = "LeaseLost";
@@ -49,7 +55,7 @@ export interface HeartbeatStatus {
 
 /** An execution that ends when its lease is lost. */
 interface Abandonable {
-  readonly log: { readonly taskId: string };
+  readonly log: { readonly taskId: string; readonly head: { readonly lease: Lease | null } };
   abandon(cause: "lease-lost"): void;
 }
 
@@ -94,6 +100,8 @@ export class LeaseKeeper {
   /** Holders whose processes have ended. */
   #ended: readonly string[] = [];
   #known = false;
+  /** True from an eviction of this process until it has checked its leases. */
+  #mustCheck = false;
   #heartbeatStatus: HeartbeatStatus = { epoch: 0, until: Number.NEGATIVE_INFINITY };
   #stopped = false;
 
@@ -124,7 +132,17 @@ export class LeaseKeeper {
     const kept = await store.heartbeat({ holder, leaseMs, maxStallMs, again });
     if (store.shared) answers?.note(begin);
     this.#heartbeatStatus = { epoch: this.#heartbeatStatus.epoch + (kept ? 0 : 1), until: begin + leaseMs };
-    if (kept) return;
+    if (!kept) this.#mustCheck = true;
+    if (!this.#mustCheck) return;
+    await this.#endLost();
+    this.#mustCheck = false;
+  }
+
+  /** Ends the executions whose leases other processes have. @throws StoreError */
+  async #endLost(): Promise<void> {
+    const { store, holder, executions, writing } = this.#source;
+    // An execution that begins later may have a lease that a page does not list yet.
+    const known = executions.values().map((execution) => ({ execution, before: execution.log.head.lease }));
     const held = new Set<string>();
     for (let after = ""; ; ) {
       const page = await store.leasesOf({ holder, after, limit: pageSize });
@@ -132,9 +150,10 @@ export class LeaseKeeper {
       if (page.length < pageSize) break;
       after = page.at(-1)?.taskId ?? after;
     }
-    for (const execution of this.#source.executions.values()) {
-      const { taskId } = execution.log;
-      if (!held.has(taskId) && !this.#source.writing(taskId)) execution.abandon("lease-lost");
+    for (const { execution, before } of known) {
+      const { taskId, head } = execution.log;
+      if (held.has(taskId) || writing(taskId) || isNewLease(head.lease, before, holder)) continue;
+      execution.abandon("lease-lost");
     }
   }
 
