@@ -95,6 +95,8 @@ export class Maintenance {
   #over = false;
   #stopped = false;
   #recovered: Promise<void> = Promise.resolve();
+  /** The last waiting task checked, while the pages after it are due. */
+  #checkedTo: TaskHead | undefined;
 
   readonly #hinted: HintedTasks;
 
@@ -198,24 +200,28 @@ export class Maintenance {
     }
   };
 
-  #every(ms: number, work: () => Promise<void>): void {
+  #every(ms: number, work: () => Promise<boolean> | Promise<void>): void {
     const timer = setInterval(this.#oneDue(work), ms);
     background(timer);
     this.#timers.push(timer);
   }
 
-  /** Queues at most one round at a time. Rounds that a slow store delayed are not made up for. */
-  #oneDue(work: () => Promise<void>): () => void {
+  /**
+   * Queues at most one round at a time. Rounds that a slow store delayed are not made up for.
+   * @param work resolves to true if more of it is due: its next round comes after the work that waits
+   */
+  #oneDue(work: () => Promise<boolean> | Promise<void>): () => void {
     let isDue = false;
-    const round = (): Promise<void> => {
+    const round = async (): Promise<void> => {
       isDue = false;
-      return work();
+      if (!this.#stopped && (await work()) === true) queue();
     };
-    return () => {
+    const queue = (): void => {
       if (isDue) return;
       isDue = true;
       void this.#soon(round);
     };
+    return queue;
   }
 
   #soon(work: () => Promise<void>): Promise<void> {
@@ -312,27 +318,27 @@ export class Maintenance {
     else if (isTerminal(log.fold.state)) executions.get(log.taskId)?.cancel().catch(this.noteTrouble);
   }
 
-  async #expireInterrupted(): Promise<void> {
+  /** Checks a batch of waiting tasks. Resolves to true if more may be left. */
+  async #expireInterrupted(): Promise<boolean> {
     const { store, maxInterruptedMs, now, isSteady } = this.#options;
-    if (!isSteady()) return;
+    if (!isSteady()) return false;
     const before = now() - maxInterruptedMs;
-    let after: TaskHead | undefined;
-    do {
-      const heads = await store.listInterrupted({ before, after, limit: interruptedSize });
+    const heads = await store.listInterrupted({ before, after: this.#checkedTo, limit: interruptedSize });
+    for (const head of heads) {
+      if (this.#stopped) return false;
       // The agent of a running execution handles that itself.
-      for (const head of heads) if (head.lease === null) await this.#expireTask(head);
-      after = heads.length === interruptedSize ? heads.at(-1) : undefined;
-    } while (after !== undefined && !this.#stopped);
+      if (head.lease === null) await this.#expireTask(head);
+    }
+    this.#checkedTo = heads.length === interruptedSize ? heads.at(-1) : undefined;
+    return this.#checkedTo !== undefined;
   }
 
-  async #remove(): Promise<void> {
+  /** Removes a batch of finished tasks. Resolves to true if more may be left. */
+  async #remove(): Promise<boolean> {
     const { store, retentionMs = 0, now, isSteady } = this.#options;
-    if (!isSteady()) return;
-    const before = now() - retentionMs;
-    for (;;) {
-      const removed = await store.removeFinished({ before, limit: removeSize });
-      if (removed < removeSize) return;
-    }
+    if (!isSteady()) return false;
+    const removed = await store.removeFinished({ before: now() - retentionMs, limit: removeSize });
+    return removed >= removeSize;
   }
 }
 
