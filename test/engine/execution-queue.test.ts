@@ -10,7 +10,7 @@ import { queuedMessages } from "../../src/engine/run/execution-slots.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
 import { openShared, openStore } from "./stores.js";
-import { Bench, quick, settle, story } from "./support.js";
+import { Bench, gate, quick, settle, story } from "./support.js";
 import { mortal } from "./wrapped-stores.js";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -446,6 +446,35 @@ describe("direct answers", () => {
     await expect.poll(() => bench.engine.queued, patience).toBe(1);
     const draining = bench.engine.drain(0);
     expect(await second).toMatchObject({ reason: "UNAVAILABLE" });
+    await work.end("1");
+    await first;
+    await draining;
+  });
+
+  it("that come to the queue when it has ended are refused at once", async () => {
+    const [work, accepted] = [new Work(), gate()];
+    let asked = 0;
+    const agent: Omit<Agent, "card"> = {
+      ...direct(work, "message"),
+      async accept({ text }) {
+        asked++;
+        if (text === "3") await accepted.opened;
+      },
+    };
+    const bench = benchOf({ agent }, { maxExecutions: 1 });
+    const first = bench.reply("1");
+    await expect.poll(() => work.begun, patience).toEqual(["1"]);
+    const second = bench.reply("2").catch((error: unknown) => error);
+    await expect.poll(() => bench.engine.queued, patience).toBe(1);
+    const client = new AbortController();
+    const third = bench.engine.send(bench.order("3", { client })).catch((error: unknown) => error);
+    await expect.poll(() => asked, patience).toBe(3);
+    // A server ends the calls that are left then.
+    const draining = bench.engine.drain(5_000).then(() => client.abort());
+    // The queue has ended.
+    expect(await second).toMatchObject({ reason: "UNAVAILABLE" });
+    accepted.open();
+    expect(await third).toMatchObject({ reason: "UNAVAILABLE" });
     await work.end("1");
     await first;
     await draining;

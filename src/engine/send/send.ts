@@ -228,7 +228,10 @@ export class Sender {
 
   /** Queues a call for a slot. Nothing of it is stored, so it ends when its client disconnects. */
   async #waitForSlot(owner: OwnerSlots, { client }: SendCommand): Promise<void> {
-    const { slots } = this.#source.executions;
+    const { shutdown, executions } = this.#source;
+    const { slots } = executions;
+    // A stopped queue does not end the calls that enter it later.
+    shutdown.checkOpen();
     const slot = slots.enter(owner, 0);
     const held = new Promise<void>((resolve, reject) => {
       slot.whenHeld = resolve;
@@ -237,7 +240,7 @@ export class Sender {
     const left = (): A2AError => new A2AError("CANCELLED", "The client went away before the agent was asked.");
     try {
       await orAborted(held, client.signal, left);
-      this.#source.shutdown.checkOpen();
+      shutdown.checkOpen();
     } catch (error) {
       slots.detach(slot);
       throw error;
