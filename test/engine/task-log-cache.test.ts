@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { yieldToEventLoop } from "../../src/core/event-loop.js";
 import { createdDraft, statusDraft } from "../../src/engine/log/draft.js";
 import type { TaskLog } from "../../src/engine/log/task-log.js";
 import { TaskLogCache } from "../../src/engine/log/task-log-cache.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { TaskFold } from "../../src/task/fold.js";
 import { gate, firstTurn as turn } from "./support.js";
 import { withMethods } from "./wrapped-stores.js";
 
@@ -63,4 +65,25 @@ describe("TaskLogCache", () => {
     cache.release(log);
     await expect.poll(() => cache.get("t")).toBeUndefined();
   });
+});
+
+it("the complete task of a followed log is not waited for once the store has lost its end", async () => {
+  const cache = new TaskLogCache(memoryStore());
+  const log = cache.create({ taskId: "t", ...place, lease: null });
+  await log.append(createdDraft(turn, 1));
+  await log.append(statusDraft(log.messageContext, TaskState.WORKING, "x".repeat(300 * 1024), 2));
+  await log.stored();
+  log.beginFollowing();
+  log.outlineIfFollowed();
+  expect(log.isWhole).toBe(false);
+  let reads = 0;
+  const whole = log.makeWhole(async () => {
+    reads++;
+    await yieldToEventLoop();
+    // The store has moved to a server that has less of it, which is noticed a moment later.
+    if (reads === 2) log.lose();
+    return reads < 5 ? { fold: new TaskFold() } : undefined;
+  });
+  await expect(whole).rejects.toMatchObject({ kind: "unavailable" });
+  expect(reads).toBe(2);
 });

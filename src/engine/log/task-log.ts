@@ -91,7 +91,7 @@ export class TaskLog extends StoredLog {
    * Replaces the outline with the complete task.
    * @param read reads the task from the store
    * @returns false if the store no longer has the task
-   * @throws StoreError
+   * @throws StoreError also if the store has lost the end of the task
    */
   makeWhole(read: () => Promise<{ readonly fold: TaskFold } | undefined>): Promise<boolean> {
     this.#whole ??= this.#makeWhole(read).finally(() => {
@@ -102,6 +102,7 @@ export class TaskLog extends StoredLog {
 
   async #makeWhole(read: () => Promise<{ readonly fold: TaskFold } | undefined>): Promise<boolean> {
     while (!this.isWhole) {
+      if (this.isLost) throw lost(this.taskId);
       const stored = (await read())?.fold;
       if (stored === undefined) return false;
       // Another process may have appended since.
@@ -114,10 +115,7 @@ export class TaskLog extends StoredLog {
     return true;
   }
 
-  /**
-   * True if the caller should wait before it appends: `maxEntries` entries wait for an append, or `maxBytes` bytes are
-   * not stored.
-   */
+  /** True if the caller should wait: `maxEntries` entries wait for an append, or `maxBytes` bytes are not stored. */
   isBehind(maxEntries: number, maxBytes: number): boolean {
     return this.#unstored.waiting >= maxEntries || this.#unstored.size >= maxBytes;
   }
