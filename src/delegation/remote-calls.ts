@@ -195,9 +195,8 @@ class CallsOfTurn implements TurnCalls {
     const span = this.#turn.span && delegationSpan(this.#turn.span, this.#remotes.names, agent, options.name);
     note(true);
     try {
-      this.#events ??= this.#turn.relayed();
       const { delegate } = await theRelay();
-      const events = await this.#events;
+      const events = await this.#relayed();
       const relayed = delegate({
         turn: this.#turn,
         agent,
@@ -227,6 +226,15 @@ class CallsOfTurn implements TurnCalls {
       note(false);
       release();
     }
+  }
+
+  /** Reads the events relayed before this turn once. A read that failed is repeated for the next delegation. */
+  #relayed(): Promise<readonly RelayedEvent[]> {
+    this.#events ??= this.#turn.relayed().catch((error: unknown) => {
+      this.#events = undefined;
+      throw error;
+    });
+    return this.#events;
   }
 
   /**

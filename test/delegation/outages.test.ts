@@ -10,13 +10,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { CallingTurn } from "../../src/agent/delegation.js";
 import { artifact, completed, working } from "../../src/agent/event.js";
 import { connect } from "../../src/client/index.js";
+import { defaultLimits } from "../../src/core/limits.js";
+import { silentLogger } from "../../src/core/log.js";
+import { RemoteCalls } from "../../src/delegation/remote-calls.js";
 import { remoteBounds } from "../../src/delegation/remotes.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { StoreError } from "../../src/store/task-store.js";
 import { cardJson, serveCards } from "../client/card-server.js";
+import { firstTurn } from "../engine/support.js";
 import { withMethods } from "../engine/wrapped-stores.js";
 import { setConstants } from "../support/constants.js";
 import { agentOf, Servers } from "./servers.js";
@@ -179,5 +184,28 @@ describe("an outage of the asking server's own store", () => {
     const { text, state } = await client.send("go");
     expect([text, state, asked]).toEqual(["COMPLETED heard", TaskState.COMPLETED, 1]);
     expect(attempts).toEqual(times === 3 ? [1] : [1, 2]);
+  });
+
+  it("that fails the read of what was relayed fails no later delegation of the turn", async () => {
+    const calls = new RemoteCalls({
+      agents: {},
+      limits: defaultLimits,
+      logger: silentLogger,
+      agentName: () => undefined,
+      connect: () => Promise.reject(new Error("Nobody is there.")),
+    });
+    let reads = 0;
+    const turn = {
+      request: firstTurn,
+      relayed: async () => {
+        if (reads++ === 0) throw new StoreError("failed", "The read failed.");
+        return [];
+      },
+    } as Partial<CallingTurn> as CallingTurn;
+    const ofTurn = calls.of(turn);
+    await expect(ofTurn.delegate("nobody", "a").next()).rejects.toThrow("The read failed.");
+    await expect(ofTurn.delegate("nobody", "b").next()).rejects.toThrow(/nobody/);
+    expect(reads).toBe(2);
+    await calls.close();
   });
 });
