@@ -234,15 +234,20 @@ describe("the check of an evicted process for the leases that it still has", () 
     await bench.engine.drain(0);
   });
 
-  it("is made up for when the store fails in it", async () => {
+  it.each([
+    ["the store fails in it", "leasesOf"],
+    ["the answer that it is necessary gets lost", "heartbeat"],
+  ] as const)("is made up for when %s", async (_, method) => {
     const [reasons, [here]] = [[] as unknown[], openShared()];
     let isFailed = false;
-    const leasesOf: TaskStore["leasesOf"] = async (request) => {
-      if (isFailed) return here.leasesOf(request);
+    const failing = async (request: never): Promise<never> => {
+      const answer = here[method](request) as Promise<never>;
+      if (isFailed) return answer;
       isFailed = true;
+      await answer;
       throw new StoreError("unavailable", "The store is away.");
     };
-    const bench = new Bench(worker(new Promise(() => {}), reasons), {}, evicting(here, { leasesOf }));
+    const bench = new Bench(worker(new Promise(() => {}), reasons), {}, evicting(here, { [method]: failing }));
     const [taken, kept] = [await bench.send("x"), await bench.send("y")];
     for (const held of [taken, kept]) await held.whenPast(1, neverCanceled, 20_000);
     const { id: taskId } = taken.accepted!.task;

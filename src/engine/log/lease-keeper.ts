@@ -100,7 +100,7 @@ export class LeaseKeeper {
   /** Holders whose processes have ended. */
   #ended: readonly string[] = [];
   #known = false;
-  /** True from an eviction of this process until it has checked its leases. */
+  /** True from an eviction of this process, or a heartbeat without an answer, until it has checked its leases. */
   #mustCheck = false;
   #heartbeatStatus: HeartbeatStatus = { epoch: 0, until: Number.NEGATIVE_INFINITY };
   #stopped = false;
@@ -129,12 +129,13 @@ export class LeaseKeeper {
     const again = this.#known;
     this.#known = true;
     const begin = performance.now();
+    const mustCheck = this.#mustCheck;
+    // An answer that other processes took over may get lost.
+    this.#mustCheck = true;
     const kept = await store.heartbeat({ holder, leaseMs, maxStallMs, again });
     if (store.shared) answers?.note(begin);
     this.#heartbeatStatus = { epoch: this.#heartbeatStatus.epoch + (kept ? 0 : 1), until: begin + leaseMs };
-    if (!kept) this.#mustCheck = true;
-    if (!this.#mustCheck) return;
-    await this.#endLost();
+    if (!kept || mustCheck) await this.#endLost();
     this.#mustCheck = false;
   }
 
