@@ -57,7 +57,8 @@ function olderOf(header: RequestOrigin["header"], trust: Trust): Forwarded | und
  * that names its own peer in `for`, so an element is trusted if all elements after it come from trusted proxies.
  */
 function elementOf(header: string, trust: Trust): Record<string, string> {
-  const elements = splitOutsideQuotes(header, ",").map(pairsOf);
+  // A quote that a client leaves open would make one element of its own and those that proxies append.
+  const elements = splitOutsideQuotes(header, ",")?.map(pairsOf) ?? [];
   let i = elements.length - 1;
   while (i > 0 && isTrusted(nodeAddress(elements[i]?.for ?? ""), trust)) i--;
   return elements[i] ?? {};
@@ -76,7 +77,7 @@ const isTrusted = (address: string | undefined, trust: Trust): boolean => addres
 
 function pairsOf(element: string): Record<string, string> {
   const pairs: Record<string, string> = {};
-  for (const pair of splitOutsideQuotes(element, ";")) {
+  for (const pair of splitOutsideQuotes(element, ";") ?? []) {
     const at = pair.indexOf("=");
     if (at < 0) continue;
     const value = pair.slice(at + 1).trim();
@@ -86,7 +87,8 @@ function pairsOf(element: string): Record<string, string> {
   return pairs;
 }
 
-function splitOutsideQuotes(text: string, separator: "," | ";"): string[] {
+/** Returns undefined for a text that ends inside quotes. */
+function splitOutsideQuotes(text: string, separator: "," | ";"): string[] | undefined {
   const pieces: string[] = [];
   let quoted = false;
   let from = 0;
@@ -98,7 +100,7 @@ function splitOutsideQuotes(text: string, separator: "," | ";"): string[] {
       from = i + 1;
     }
   }
-  return [...pieces, text.slice(from)];
+  return quoted ? undefined : [...pieces, text.slice(from)];
 }
 
 /**

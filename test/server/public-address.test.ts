@@ -156,6 +156,8 @@ describe("forwardedBy()", () => {
     ["for=_hidden", undefined],
     ["for=198.51.100.1, for=_hidden", undefined],
     ["proto=https", undefined],
+    ['for=203.0.113.9;x=", for=192.0.2.1', undefined],
+    ['for=203.0.113.9;x="\\, for="[2001:db8::1]"', undefined],
   ])("finds the client in Forwarded: %s", (forwarded, address) => {
     expect(client({ forwarded }, "forwarded")).toBe(address);
   });
