@@ -31,6 +31,8 @@ export interface ConsoleParts {
   /** The origin as the browser of a request sees it. */
   readonly seenOf: (request: HttpRequest) => SeenOrigin;
   readonly limits: Limits;
+  /** Returns true for the address of a proxy, which many operators share. Default: no address is. */
+  readonly isProxy?: ((address: string) => boolean) | undefined;
   readonly logger: Logger;
 }
 

@@ -1,8 +1,9 @@
 import { limitReached } from "../core/error.js";
 import { type Deferred, defer } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
+import { sourceOf } from "../core/net.js";
 
-/** Maximum number of requests being received from one address; trusted proxies have no such limit. */
+/** Maximum number of requests being received from one address, or one /64 of IPv6; trusted proxies have no such limit. */
 export const arriving = { maxPerAddress: 4_096 } as const;
 
 interface InboundBudgetOptions {
@@ -83,7 +84,8 @@ export class InboundBudget {
    * @throws A2AError with reason TOO_MANY_REQUESTS if too many are arriving from this address.
    */
   open(address: string): BufferBudget {
-    const source = this.#sources.get(address) ?? new Source();
+    const name = sourceOf(address);
+    const source = this.#sources.get(name) ?? new Source();
     const isProxy = address === "" || this.#isProxy(address);
     if (source.requests >= arriving.maxPerAddress && !isProxy) {
       throw limitReached(
@@ -92,12 +94,12 @@ export class InboundBudget {
       );
     }
     source.requests++;
-    this.#sources.set(address, source);
+    this.#sources.set(name, source);
     return new BufferBudget({
       move: (from, to) => this.#move(source, isProxy ? 1 : 2, from, to),
       close: (size) => {
         this.#free(source, size);
-        if (--source.requests === 0) this.#sources.delete(address);
+        if (--source.requests === 0) this.#sources.delete(name);
       },
     });
   }

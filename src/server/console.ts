@@ -56,7 +56,8 @@ export function composeConsole(
   const admin = consoleAdmin(settings, access, components);
   const relay = new Relay(isLocal ? undefined : new TargetGuard({}));
   const seenOf = seenBy(settings);
-  return { console: new Console({ access, relay, admin, agents, seenOf, limits, logger }), link };
+  const isProxy = settings.trust;
+  return { console: new Console({ access, relay, admin, agents, seenOf, limits, isProxy, logger }), link };
 }
 
 /** Returns the check of one-time tokens, which counts and audits failed attempts like that of operators. */

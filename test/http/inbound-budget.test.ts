@@ -34,6 +34,13 @@ describe("InboundBudget", () => {
     expect(fill(inboundBudget, "c", 10 * kilobytes)).toBe(5);
   });
 
+  it("takes all addresses of a site's smallest network for one", () => {
+    const inboundBudget = new InboundBudget({ limits });
+    expect(fill(inboundBudget, "2001:db8::1", 50 * kilobytes)).toBe(7);
+    expect(fill(inboundBudget, "2001:db8::2", 50 * kilobytes)).toBe(0);
+    expect(fill(inboundBudget, "2001:db8:0:1::1", 50 * kilobytes)).toBe(7);
+  });
+
   it("lets trusted proxies, and those whose address is not known, have all", () => {
     const inboundBudget = new InboundBudget({ limits, isProxy: (address) => address === "proxy" });
     expect(fill(inboundBudget, "proxy", 50 * kilobytes)).toBe(14);
