@@ -18,12 +18,14 @@ export async function again(
   asked: MethodInvocation,
 ): Promise<Awaited<ReturnType<MethodHandler>>> {
   const { call } = asked;
-  const { share } = call;
+  const { share, held } = call;
   call.share = undefined;
+  call.held = undefined;
   try {
     return await service(asked);
   } finally {
     call.share = share;
+    call.held = held;
   }
 }
 
