@@ -5,7 +5,7 @@ import type { AgentSecurity } from "../auth/security.js";
 import type { Throttle } from "../auth/throttle.js";
 import { isPromiseLike } from "../core/async.js";
 import type { Call, Caller } from "../core/call.js";
-import { A2AError } from "../core/error.js";
+import { A2AError, toA2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { inTime } from "../service/interceptors/authenticate.js";
@@ -28,7 +28,12 @@ export interface OperatorAccess {
    * @throws A2AError UNAUTHENTICATED, PERMISSION_DENIED if the role is missing, or TOO_MANY_REQUESTS
    */
   admit(call: Call, role: Role): Operator | Promise<Operator>;
+  /** Checks the credentials of an open stream again. Undefined if its sessions are checked anyway. */
+  readonly recheck?: (call: Call, role: Role) => Promise<void>;
 }
+
+/** Time between two checks of the credentials of an open stream, in milliseconds. */
+export const streamCheck: { readonly everyMs: number } = { everyMs: 30_000 };
 
 /** The operator of a socket without tokens. The permissions of its file decide which users are this operator. */
 const local: Operator = { name: "local", role: "write" };
@@ -59,6 +64,15 @@ export class AdminAccess implements OperatorAccess {
     return isPromiseLike(caller)
       ? inTime(Promise.resolve(caller), call).then((known) => this.#operator(call, known, role))
       : this.#operator(call, caller, role);
+  }
+
+  /** Only an identity provider that cannot be reached lets the stream continue. @throws A2AError */
+  async recheck(call: Call, role: Role): Promise<void> {
+    try {
+      await this.admit(call, role);
+    } catch (error) {
+      if (toA2AError(error).reason !== "UNAVAILABLE") throw error;
+    }
   }
 
   #operator(call: Call, caller: Caller, needed: Role): Operator {

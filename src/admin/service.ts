@@ -1,6 +1,7 @@
 import { type DescField, type DescMessage, type DescMethod, type Message, ScalarType } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Audit, AuditFacts } from "../audit/audit.js";
+import type { Call } from "../core/call.js";
 import { A2AError, invalid, toA2AError } from "../core/error.js";
 import { mapStream } from "../core/map-stream.js";
 import { toCallerError } from "../engine/log/outage.js";
@@ -12,7 +13,7 @@ import { OutgoingBudget } from "../service/outgoing-budget.js";
 import { type Rule, rulesFor } from "../service/rules.js";
 import { validatorOf } from "../service/validation.js";
 import { fieldValue } from "../wire/field-rules.js";
-import type { OperatorAccess } from "./access.js";
+import { type OperatorAccess, streamCheck } from "./access.js";
 import { operatorAudit, operatorLog, writeFacts } from "./audit.js";
 import { CallAgents, noteSubject } from "./call-facts.js";
 import { adminBounds, adminLimitsOf } from "./limits.js";
@@ -53,7 +54,7 @@ export function createAdminInvoke(parts: AdminParts, { access, logsCalls, afterS
   return chain(interceptors, async (invocation) => {
     const { method, request, call } = invocation;
     const role = roleOf(method);
-    const context = { call, operator: await access.admit(call, role) };
+    const context = { call, operator: await access.admit(call, role), recheck: recheckOf(access, call, role) };
     const violations = violationsOf(method.input, request);
     if (violations.length > 0) throw invalid(violations);
     const named = await noteSubject(call, request, agents);
@@ -68,6 +69,15 @@ export function createAdminInvoke(parts: AdminParts, { access, logsCalls, afterS
       ? run()
       : audited(parts.audit, writeFacts(invocation, named, context), run);
   });
+}
+
+function recheckOf(access: OperatorAccess, call: Call, role: Role): () => Promise<void> {
+  let checkedAt = performance.now();
+  return async () => {
+    if (performance.now() - checkedAt < streamCheck.everyMs) return;
+    checkedAt = performance.now();
+    await access.recheck?.(call, role);
+  };
 }
 
 /** Returns the role that a method needs, which its descriptor tells. */

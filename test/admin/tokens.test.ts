@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { streamCheck } from "../../src/admin/access.js";
 import { tokensPoll } from "../../src/admin/tokens.js";
 import { createServer, type Logger } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -80,6 +81,30 @@ describe("a tokens file", () => {
       "tokens were read again",
     ]);
     expect(JSON.stringify(lines)).not.toMatch(/-471[1-4]-|brief/);
+  });
+
+  it("ends the streams of a token that is removed, and no others", async () => {
+    setConstants(streamCheck, { everyMs: 20 });
+    write(`rita read ${tokens.read}\nwendy write ${tokens.write}\n`);
+    const { address } = await open();
+    const ended: string[] = [];
+    const stop = new AbortController();
+    const follow = async (token: string): Promise<void> => {
+      const options = { headers: bearer(token), signal: stop.signal };
+      const { body } = await fetch(`http://${address}/v1/tasks:follow`, options);
+      await body?.pipeTo(new WritableStream());
+    };
+    const noted = (token: string) =>
+      follow(token)
+        .catch(() => {})
+        .then(() => ended.push(token));
+    const streams = [noted(tokens.read), noted(tokens.write)];
+    write(`wendy write ${tokens.write}\n`);
+    await streams[0];
+    expect(await statusOf(tokens.write)).toBe(400);
+    expect(ended).toEqual([tokens.read]);
+    stop.abort();
+    await streams[1];
   });
 
   const long = "x".repeat(32);

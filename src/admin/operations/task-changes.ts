@@ -4,11 +4,12 @@ import {
   type FollowTasksResponse,
   FollowTasksResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
-import { boundedCall, type Cancellation, ignore, pause } from "../../core/async.js";
+import { boundedCall, ignore, pause } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { evictOldest } from "../../core/maps.js";
 import type { TaskHead, TaskStore } from "../../store/task-store.js";
+import type { AdminContext } from "../methods.js";
 import type { AdminParts } from "../parts.js";
 import { summaryOf } from "./task-summary.js";
 
@@ -35,7 +36,7 @@ export async function* followTasks(
   parts: AdminParts,
   poll: ChangePoll,
   request: FollowTasksRequest,
-  client: Cancellation,
+  { call: { cancellation: client }, recheck }: Pick<AdminContext, "call" | "recheck">,
 ): AsyncGenerator<FollowTasksResponse> {
   const { engine, store } = parts;
   const changes = new Changes();
@@ -48,6 +49,7 @@ export async function* followTasks(
     while (!client.canceled) {
       await changes.next();
       if (client.canceled) return;
+      await recheck();
       if (engine.control.isClosing) throw new A2AError("UNAVAILABLE", "The server is shutting down.");
       for (const taskId of changes.take()) {
         const head = await store.head({ taskId });

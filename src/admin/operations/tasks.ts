@@ -50,7 +50,7 @@ export function taskOperations(
       return budget.admitAnswer(call, await read(), read);
     },
     followTask: (request, { call }) => followTask(parts, request, call, budget),
-    followTasks: (request, { call }) => followTasks(parts, poll, request, call.cancellation),
+    followTasks: (request, context) => followTasks(parts, poll, request, context),
     async cancelTask({ taskId }, { call }) {
       await engine.control.cancel(taskId, call.traceParent);
       return create(CancelTaskResponseSchema, { task: await storedSummary(parts, taskId) });
