@@ -219,6 +219,7 @@ describe.each(cases)("the tasks of operators in $store over $binding", ({ store,
 
   it("lists conversations and owners, and deletes all of one owner", async () => {
     const running = await world.send("alice", `wait delete ${binding}`);
+    await expect.poll(async () => (await admin.getTask({ taskId: running })).summary?.state).toBe(TaskState.WORKING);
     const contexts = await admin.listContexts({ owner: "alice" });
     expect(contexts.contexts[0]).toMatchObject({ owner: "alice", tasks: 1n, openTasks: 1n, stateBytes: 0n });
     const before = (await admin.listOwners({})).owners;

@@ -60,7 +60,10 @@ describe.each(Object.entries(others))("an agent served with %s", (name, start) =
     await opened.go("agents");
     await page.getByLabel("URL of an agent").fill(server.url);
     await page.getByRole("button", { name: "Add", exact: true }).click();
-    await page.getByRole("heading", { name: "Foreign", level: 1 }).waitFor(PATIENCE);
+    const shown = page.getByRole("heading", { name: "Foreign", level: 1 }).waitFor(PATIENCE);
+    await shown.catch(async (cause: unknown) => {
+      throw new Error(`It shows: ${await page.locator("body").textContent()}`, { cause });
+    });
     const text = await page.locator("main").textContent();
     for (const part of ["Does what the first word says.", "1.0.0", "Streams", "text/plain"])
       expect(text).toContain(part);

@@ -137,20 +137,36 @@ describe.skipIf(bin === undefined)("postgresStore", () => {
 
   it("calls an append whose commit warned of its standby uncertain, and keeps it", async () => {
     const store = await open();
-    const head = await create(store, { taskId: "a" });
+    let head = await create(store, { taskId: "a" });
     await run(server, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
     await run(server, "SELECT pg_reload_conf()");
     try {
-      const append = store.append(followRequest(head));
-      append.catch(() => {});
       const waits = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-      await expect.poll(() => run(server, waits)).toHaveLength(1);
-      await run(server, `SELECT pg_cancel_backend(pid) FROM (${waits}) w`);
+      let append: Promise<unknown>;
+      let state: string;
+      // Until the server knows the setting, commits wait for nobody.
+      for (;;) {
+        state = "open";
+        append = store.append(followRequest(head));
+        const settle = (outcome: string) => (): void => {
+          state = outcome;
+        };
+        append.then(settle("stored"), settle("failed"));
+        await expect.poll(async () => state !== "open" || (await run(server, waits)).length > 0).toBe(true);
+        if (state !== "stored") break;
+        head = { ...head, position: head.position + 1, generation: head.generation + 1 };
+      }
+      // Other commits may wait as well.
+      const end = async (): Promise<string> => {
+        await run(server, `SELECT pg_cancel_backend(pid) FROM (${waits}) w`);
+        return state;
+      };
+      await expect.poll(end).toBe("failed");
       await expect(append).rejects.toMatchObject({
         kind: "unavailable",
         message: expect.stringContaining("synchronous replication"),
       });
-      expect((await store.head({ taskId: "a" }))?.position).toBe(2);
+      expect((await store.head({ taskId: "a" }))?.position).toBe(head.position + 1);
     } finally {
       await run(server, "ALTER SYSTEM RESET synchronous_standby_names");
       await run(server, "SELECT pg_reload_conf()");
