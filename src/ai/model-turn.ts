@@ -2,9 +2,9 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { LanguageModel, ModelMessage, ToolCallPart, ToolSet } from "ai";
 import { type Message, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Turn } from "../agent/agent.js";
-import { AgentError } from "../agent/errors.js";
+import { AgentError, TurnPaused } from "../agent/errors.js";
 import { type AgentEvent, working } from "../agent/event.js";
-import { Waiters } from "../core/async.js";
+import { orAborted, share, Waiters } from "../core/async.js";
 import { textOf } from "../task/plain.js";
 import { GrowingText } from "./growing-text.js";
 import { generate, type ModelResponse } from "./model-call.js";
@@ -15,6 +15,7 @@ import {
   type NamedCall,
   needsApproval,
   openCalls,
+  type RunStep,
   runTool,
   ToolGroup,
   type ToolOutput,
@@ -42,7 +43,9 @@ interface Resolved {
 export class ModelTurn {
   readonly #turn: Turn;
   readonly #options: AIAgentOptions;
-  readonly #events = new EventQueue();
+  /** Aborted when the turn has ended or its events are no longer read. */
+  readonly #over = new AbortController();
+  readonly #events = new EventQueue(this.#over.signal);
   readonly #stored: StoredOutput;
   readonly #replies: UserReplies;
   readonly #messages: ModelMessage[] = [];
@@ -60,6 +63,9 @@ export class ModelTurn {
     if (!this.#stored.takes(event)) await this.#events.emit(event);
   };
 
+  readonly #step: RunStep = (name, work) =>
+    this.#turn.step(name, (signal) => unlessOver(work, signal, this.#over.signal), { per: "task" });
+
   constructor(turn: Turn, options: AIAgentOptions) {
     this.#turn = turn;
     this.#options = options;
@@ -68,28 +74,49 @@ export class ModelTurn {
     this.#stored = new StoredOutput(turn);
     this.#replies = new UserReplies(turn);
     this.#text = this.#nextText();
+    share(this.#over.signal);
   }
 
-  async *run(): AsyncGenerator<AgentEvent, void, undefined> {
-    const resolved = await this.#resolve();
-    this.#stored.beginAt(await this.#replies.firstId());
-    this.#messages.push(...(await this.#firstMessages()));
-    for (; this.#left > 0; this.#left--) {
-      const response = yield* this.#events.until(this.#callModel(resolved));
-      this.#messages.push(...response);
-      const calls = openCalls(response);
-      if (calls.length > 0) {
-        if (!(yield* this.#useTools(resolved.tools, calls))) return;
-      } else if (response.at(-1)?.role !== "tool") {
-        yield* this.#endText();
-        const message = await this.#replies.next();
-        if (message === undefined) return;
-        this.#text = this.#nextText();
-        this.#messages.push(modelMessage(message));
-        this.#left = this.#maxSteps + 1;
+  /** Runs the turn. Its calls of the model and of tools end with it, also when its events are no longer read. */
+  run(): AsyncGenerator<AgentEvent, void, undefined> {
+    const events = this.#run();
+    const close = events.return.bind(events);
+    // A generator that waits for such a call would return only after it.
+    events.return = (value) => {
+      this.#end();
+      return close(value);
+    };
+    return events;
+  }
+
+  #end(): void {
+    this.#over.abort(new TurnPaused());
+  }
+
+  async *#run(): AsyncGenerator<AgentEvent, void, undefined> {
+    try {
+      const resolved = await this.#resolve();
+      this.#stored.beginAt(await this.#replies.firstId());
+      this.#messages.push(...(await this.#firstMessages()));
+      for (; this.#left > 0; this.#left--) {
+        const response = yield* this.#events.until(this.#callModel(resolved));
+        this.#messages.push(...response);
+        const calls = openCalls(response);
+        if (calls.length > 0) {
+          if (!(yield* this.#useTools(resolved.tools, calls))) return;
+        } else if (response.at(-1)?.role !== "tool") {
+          yield* this.#endText();
+          const message = await this.#replies.next();
+          if (message === undefined) return;
+          this.#text = this.#nextText();
+          this.#messages.push(modelMessage(message));
+          this.#left = this.#maxSteps + 1;
+        }
       }
+      throw new AgentError(`The model did not finish within ${this.#maxSteps} steps.`);
+    } finally {
+      this.#end();
     }
-    throw new AgentError(`The model did not finish within ${this.#maxSteps} steps.`);
   }
 
   async #resolve(): Promise<Resolved> {
@@ -126,7 +153,7 @@ export class ModelTurn {
         fileId: `${artifactName}-file-${this.#calls}`,
       });
     };
-    const { messages, text } = await this.#turn.step("model", call, { per: "task" });
+    const { messages, text } = await this.#step("model", call);
     if (!isNew) await this.#write(text);
     return messages;
   }
@@ -144,10 +171,10 @@ export class ModelTurn {
       else outputs.set(call, denial);
     }
     for (const { call } of runs) yield* this.#announce(call);
-    const group = new ToolGroup(runs.length);
+    const group = new ToolGroup(runs.length, this.#over.signal);
     const run = async (each: NamedCall): Promise<void> => {
-      const around = { messages: [...this.#messages], emit: group.emitter(this.#emitOnce) };
-      outputs.set(each.call, await runTool(this.#turn, { ...each, ...around }));
+      const around = { messages: [...this.#messages], emit: group.emitter(this.#emitOnce), step: this.#step };
+      outputs.set(each.call, await runTool({ ...each, ...around }));
       group.ended();
     };
     yield* this.#events.until(Promise.all(runs.map(run)));
@@ -216,23 +243,55 @@ async function valueFor<T>(turn: Turn, value: PerTurn<T>): Promise<T> {
 }
 
 /**
+ * Does the work of a step. Its signal also fires if the turn ends meanwhile. The work then continues in the next turn, so
+ * that its error is not stored.
+ */
+async function unlessOver<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+  over: AbortSignal,
+): Promise<T> {
+  over.throwIfAborted();
+  const own = new AbortController();
+  const stop = (): void => own.abort(over.reason);
+  over.addEventListener("abort", stop);
+  try {
+    return await work(AbortSignal.any([signal, own.signal]));
+  } catch (error) {
+    over.throwIfAborted();
+    throw error;
+  } finally {
+    // The end of the turn must not stop what a tool has begun and returned from.
+    over.removeEventListener("abort", stop);
+  }
+}
+
+/**
  * Events of callbacks, such as those of a running tool, for the agent's generator to yield. `turn.emit` also resolves
  * when the turn ends; here a tool does not continue after its question has ended the turn.
  */
 class EventQueue {
   readonly #events: { readonly event: AgentEvent; readonly taken: () => void }[] = [];
   readonly #reader = new Waiters();
+  readonly #over: AbortSignal;
 
-  /** Resolves when the event is accepted. Never rejects; does not resolve if the event ends the turn. */
+  /** @param over fires when the turn has ended */
+  constructor(over: AbortSignal) {
+    this.#over = over;
+  }
+
+  /** Resolves when the event is accepted. @throws TurnPaused if the turn has ended, at this event or before it */
   emit(event: AgentEvent): Promise<void> {
-    return new Promise((taken) => {
+    const accepted = new Promise<void>((taken) => {
       this.#events.push({ event, taken });
       this.#reader.release();
     });
+    return orAborted(accepted, this.#over);
   }
 
-  /** Yields the events until the work is done, and returns its result. */
-  async *until<T>(work: Promise<T>): AsyncGenerator<AgentEvent, T, undefined> {
+  /** Yields the events until the work is done, and returns its result. @throws TurnPaused if the turn ends before it */
+  async *until<T>(begun: Promise<T>): AsyncGenerator<AgentEvent, T, undefined> {
+    const work = orAborted(begun, this.#over);
     let isDone = false;
     const done = (): void => {
       isDone = true;

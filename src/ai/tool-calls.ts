@@ -1,8 +1,7 @@
 import type { ModelMessage, ToolCallPart, ToolResultPart, ToolSet } from "ai";
-import type { Turn } from "../agent/agent.js";
 import { AgentError, StepError } from "../agent/errors.js";
 import { type AgentEvent, artifact, isEvent } from "../agent/event.js";
-import { Waiters } from "../core/async.js";
+import { orAborted, Waiters } from "../core/async.js";
 import { isRecord } from "../core/members.js";
 import { isInterrupted } from "../task/state.js";
 import { splitFiles } from "./result-files.js";
@@ -32,7 +31,11 @@ export interface NamedCall {
   readonly name: string;
 }
 
+/** Runs a step of the task, as `turn.step` does. The signal of its work also fires at the end of the turn. */
+export type RunStep = <T>(name: string, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+
 export interface ToolRun extends NamedCall {
+  readonly step: RunStep;
   readonly messages: ModelMessage[];
   readonly emit: (event: AgentEvent) => Promise<void>;
 }
@@ -54,9 +57,9 @@ export function toolResult({ toolCallId, toolName }: ToolCallPart, output: ToolO
 }
 
 /** Calls a tool in a step of the task. Its error is a result for the model. Its files become an artifact. */
-export async function runTool(turn: Turn, run: ToolRun): Promise<ToolOutput> {
+export async function runTool(run: ToolRun): Promise<ToolOutput> {
   try {
-    return await turn.step(run.name, (signal) => outputOf(run, signal), { per: "task" });
+    return await run.step(run.name, (signal) => outputOf(run, signal));
   } catch (error) {
     if (!(error instanceof StepError || error instanceof AgentError)) throw error;
     return { type: "error-text", value: error.message };
@@ -94,8 +97,16 @@ async function execute({ tool, call, messages, emit }: ToolRun, signal: AbortSig
     const { done, value } = await iterator.next();
     if (done) return value ?? last;
     // A tool may not answer for the agent: a reply is a value like others.
-    if (isEvent(value) && value.kind !== "reply") await emit(value);
-    else last = value;
+    if (!isEvent(value) || value.kind === "reply") last = value;
+    else {
+      try {
+        await emit(value);
+      } catch (error) {
+        // The turn has ended at this event.
+        await iterator.return?.();
+        throw error;
+      }
+    }
   }
 }
 
@@ -108,9 +119,12 @@ export class ToolGroup {
   #busy: number;
   /** Tools that wait. */
   readonly #waiting = new Waiters();
+  readonly #over: AbortSignal;
 
-  constructor(tools: number) {
+  /** @param over fires when the turn has ended */
+  constructor(tools: number, over: AbortSignal) {
     this.#busy = tools;
+    this.#over = over;
   }
 
   /** Returns the function by which one of the tools emits events. */
@@ -119,7 +133,7 @@ export class ToolGroup {
       if (event.kind === "status" && isInterrupted(event.state)) {
         const others = this.#waiting.wait();
         this.ended();
-        await others;
+        await orAborted(others, this.#over);
         this.#busy++;
       }
       await emit(event);

@@ -5,7 +5,7 @@ import type { Agent } from "../../../src/agent/agent.js";
 import { artifact, inputRequired, working } from "../../../src/agent/event.js";
 import { type AIAgentOptions, aiAgent, askUser } from "../../../src/ai/index.js";
 import { filesOf } from "../../../src/task/plain.js";
-import { type AgentTest, testAgent, textOf } from "../../../src/testing/index.js";
+import { type AgentTest, type AgentTestOptions, testAgent, textOf } from "../../../src/testing/index.js";
 import { Gates } from "../../support/gates.js";
 import { Spoken, say } from "../../version/v0.1/server.js";
 import { type Asked, linesOf, type Scripted, scriptedModel } from "./scripted-model.js";
@@ -26,9 +26,10 @@ afterEach(() => served?.close());
 function serve(
   answer: (asked: Asked) => Scripted | Promise<Scripted>,
   options: Partial<AIAgentOptions> = {},
+  more: AgentTestOptions = {},
 ): { readonly agent: AgentTest; readonly asked: Asked[] } {
   const { model, asked } = scriptedModel(answer);
-  served = testAgent(aiAgent({ card, model, ...options }));
+  served = testAgent(aiAgent({ card, model, ...options }), more);
   return { agent: served, asked };
 }
 
@@ -621,5 +622,126 @@ describe("tools that ask other agents and the user", () => {
       "tool: book=1",
       "tool: size=2",
     ]);
+  });
+});
+
+describe("the end of a turn", () => {
+  const limits = { maxTaskBytes: 20_000, maxMessageBytes: 6_000 };
+  const form = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const;
+  const stepsOf = async (agent: AgentTest, task: Task): Promise<string[]> =>
+    (await agent.steps(task)).map(({ name, error }) => (error === undefined ? name : `${name}: ${error}`));
+
+  it("ends the call of a model whose text makes the task too large", async () => {
+    const text = Array.from({ length: 10 }, () => "x".repeat(5_000));
+    const { agent, asked } = serve(inOrder({ text }), {}, { limits });
+    const task = await agent.send("Go.");
+    expect(stateOf(task)).toBe(TaskState.FAILED);
+    expect(said(task).at(-1)).toContain("larger than it may be");
+    expect(asked[0]?.signal?.aborted).toBe(true);
+    expect(await stepsOf(agent, task)).toEqual([]);
+  });
+
+  it.each(["yields", "emits"])("ends the tools beside one that %s too large an event", async (way) => {
+    const gates = new Gates();
+    const ended: string[] = [];
+    let signal: AbortSignal | undefined;
+    const tools: AIAgentOptions["tools"] = (turn) => ({
+      large: tool({
+        inputSchema: anyObject,
+        async *execute() {
+          await gates.reached("wait");
+          const event = artifact({ name: "large", text: "x".repeat(30_000) });
+          try {
+            if (way === "emits") await turn.emit(event);
+            else yield event;
+          } finally {
+            ended.push("large");
+          }
+        },
+      }),
+      wait: tool({
+        inputSchema: anyObject,
+        execute: async (_, { abortSignal }) => {
+          signal = abortSignal;
+          await gates.pass("wait", abortSignal);
+          ended.push("wait");
+        },
+      }),
+    });
+    const calls = ["large", "wait"].map((name) => ({ name, input: {} }));
+    const { agent } = serve(inOrder({ calls }), { tools }, { limits });
+    const task = await agent.send("Go.");
+    expect(stateOf(task)).toBe(TaskState.FAILED);
+    expect(signal?.aborted).toBe(true);
+    await expect.poll(() => ended.toSorted()).toEqual(["large", "wait"]);
+    expect(await stepsOf(agent, task)).toEqual(["model"]);
+  });
+
+  it("ends a tool at its question, and runs it again with the answer", async () => {
+    let ended = 0;
+    const tools: AIAgentOptions["tools"] = (turn) => ({
+      size: tool({
+        inputSchema: anyObject,
+        async *execute(_, { toolCallId }) {
+          try {
+            const { n } = yield* turn.form(form, { text: "Which size?", name: toolCallId });
+            return n;
+          } finally {
+            ended++;
+          }
+        },
+      }),
+    });
+    const { agent } = serve(inOrder({ calls: [{ name: "size", input: {} }] }, { text: ["Done."] }), { tools });
+    const task = await agent.send("Go.");
+    expect(stateOf(task)).toBe(TaskState.INPUT_REQUIRED);
+    await expect.poll(() => ended).toBe(1);
+    expect(await stepsOf(agent, task)).toEqual(["model"]);
+    expect(stateOf(await agent.send([{ data: { n: 1 } }], { task }))).toBe(TaskState.COMPLETED);
+    expect(ended).toBe(2);
+    expect(await stepsOf(agent, task)).toEqual(["model", "form:call-1-1", "size 1.1", "model", "turn"]);
+  });
+
+  it("ends the tools beside one that emits a question, and they run again in the next turn", async () => {
+    const gates = new Gates();
+    const signals: (AbortSignal | undefined)[] = [];
+    const tools: AIAgentOptions["tools"] = (turn) => ({
+      size: tool({
+        inputSchema: anyObject,
+        execute: async (_, { toolCallId }) => {
+          await gates.reached("book");
+          const asking = turn.form(form, { text: "Which size?", name: toolCallId });
+          for (;;) {
+            const { done, value } = await asking.next();
+            if (done) return value.n;
+            await turn.emit(value);
+          }
+        },
+      }),
+      book: tool({
+        inputSchema: anyObject,
+        execute: async (_, { abortSignal }) => {
+          signals.push(abortSignal);
+          await gates.pass("book", abortSignal);
+          abortSignal?.throwIfAborted();
+          return "booked";
+        },
+      }),
+    });
+    const calls = ["size", "book"].map((name) => ({ name, input: {} }));
+    const { agent, asked } = serve(inOrder({ calls }, { text: ["Done."] }), { tools });
+    const task = await agent.send("Go.");
+    expect(stateOf(task)).toBe(TaskState.INPUT_REQUIRED);
+    expect(signals.map((signal) => signal?.aborted)).toEqual([true]);
+    expect(await stepsOf(agent, task)).toEqual(["model"]);
+    gates.open("book");
+    expect(stateOf(await agent.send([{ data: { n: 1 } }], { task }))).toBe(TaskState.COMPLETED);
+    // The end of the turn does not reach the second call, which had returned before.
+    expect(signals.map((signal) => signal?.aborted)).toEqual([true, false]);
+    expect(linesOf(asked[1]?.prompt ?? []).filter((line) => line.startsWith("tool"))).toEqual([
+      "tool: size=1",
+      "tool: book=booked",
+    ]);
+    expect((await stepsOf(agent, task)).filter((name) => name.startsWith("book"))).toEqual(["book 1.2"]);
   });
 });
