@@ -3,7 +3,7 @@ import type { Operator, Role } from "../admin/methods.js";
 import { type Audit, type AuditFacts, auditOf, silentAudit } from "../audit/audit.js";
 import { httpBearerScheme } from "../auth/http-bearer.js";
 import type { SecurityScheme } from "../auth/scheme.js";
-import { Call } from "../core/call.js";
+import { Call, type Peer } from "../core/call.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import { requestFacts } from "../core/log.js";
 import type { HttpRequest } from "../http/request.js";
@@ -36,13 +36,13 @@ export type LoginChecks = Readonly<Partial<Record<Login, OperatorAccess>>>;
 
 interface AccessParts {
   readonly checks: LoginChecks;
-  readonly addressOf: AddressOf;
+  readonly peerOf: PeerOf;
   /** Audit log of the operator's service. */
   readonly audit?: Audit;
 }
 
-/** Address of the client of a request or a call. */
-export type AddressOf = (from: Pick<HttpRequest, "header" | "peer">) => string;
+/** Returns the client of a request or a call, even if a trusted proxy forwards it. */
+export type PeerOf = (from: Pick<HttpRequest, "header" | "peer">) => Peer;
 
 /** Sessions of operators, and the operator of each call in one. */
 export class ConsoleAccess implements OperatorAccess {
@@ -51,12 +51,12 @@ export class ConsoleAccess implements OperatorAccess {
   });
   readonly #onEnd: ((id: string) => void)[] = [];
   readonly #checks: LoginChecks;
-  readonly #addressOf: AddressOf;
+  readonly #peerOf: PeerOf;
   readonly #audit: Audit;
 
-  constructor({ checks, addressOf, audit = silentAudit }: AccessParts) {
+  constructor({ checks, peerOf, audit = silentAudit }: AccessParts) {
     this.#checks = checks;
-    this.#addressOf = addressOf;
+    this.#peerOf = peerOf;
     this.#audit = audit;
   }
 
@@ -182,7 +182,7 @@ export class ConsoleAccess implements OperatorAccess {
 
   /** See OperatorAccess: the operator of the session that the cookie of a call names. */
   async admit(call: Call, role: Role): Promise<Operator> {
-    call.peer = { ...call.peer, address: this.#addressOf(call) };
+    call.peer = this.#peerOf(call);
     const operator = await this.operatorOf(call);
     // For the records of refusals.
     call.caller = { owner: operator.name, authenticated: true, scopes: [operator.role], claims: {} };
@@ -195,8 +195,7 @@ export class ConsoleAccess implements OperatorAccess {
   }
 
   #callOf(from: HttpRequest | Call, header: (name: string) => string | undefined): Call {
-    const { requestId, signal, peer } = from;
-    const address = this.#addressOf(from);
-    return new Call({ binding: "console", header, peer: { ...peer, address }, requestId, signal });
+    const { requestId, signal } = from;
+    return new Call({ binding: "console", header, peer: this.#peerOf(from), requestId, signal });
   }
 }

@@ -21,7 +21,7 @@ import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js"
 import { createHostCheck } from "../http/hosts.js";
 import { InboundBudget } from "../http/inbound-budget.js";
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
-import { callOf, type HttpRequest } from "../http/request.js";
+import { callOf } from "../http/request.js";
 import type { PushControl } from "../push/dead-letters.js";
 import type { PushOperations } from "../push/operations.js";
 import { type RejectionLog, rejectionLog } from "../service/interceptors/access-log.js";
@@ -41,6 +41,7 @@ import { newMetrics, versionNames } from "./gauges.js";
 import { healthRoute } from "./health.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { AdminSettings, Settings } from "./options.js";
+import { createProxies, type Proxies } from "./proxies.js";
 
 /** The part of a server's lifecycle that its operators see. */
 export type AdminLifecycle = Pick<Lifecycle, "readiness" | "running" | "beginDrain" | "afterStart" | "onReadiness">;
@@ -77,24 +78,29 @@ const adminVersions = (): Versions =>
     connect: AdminService,
   });
 
-const addressOf = ({ peer }: Pick<HttpRequest, "peer">): string => peer.address;
-
 /**
  * Creates the operator's service of a server: REST, Connect, gRPC-Web and gRPC, with reflection, health checks and
  * metrics. Its limits are its own.
  *
+ * @param proxies in front of the server that it is mounted in. Default: none is trusted, every peer is an operator.
  * @throws Error for a tokens file that is invalid
  */
-export function composeAdmin(settings: Settings, admin: AdminSettings, parts: AdminComponents): AdminHandlers {
+export function composeAdmin(
+  settings: Settings,
+  admin: AdminSettings,
+  parts: AdminComponents,
+  proxies: Proxies = createProxies(undefined),
+): AdminHandlers {
   const { lifecycle } = parts;
   const { limits, logger, audit, metrics = newMetrics(settings.versions) } = settings;
   const throttle = new Throttle(limits, parts.engine.signals, "operators");
   const access = new AdminAccess(admin.access, { limits, logger, audit: operatorAudit(audit), throttle });
-  const refused = settings.accessLog ? rejectionLog(operatorLog(logger), addressOf) : undefined;
+  const refused = settings.accessLog ? rejectionLog(operatorLog(logger), (from) => proxies.addressOf(from)) : undefined;
   const components = { ...parts, metrics, backupFolder: admin.backupFolder };
-  const options: BindingOptions = { ...adminBindingOptions(settings, access, components), refused };
+  const direct = adminBindingOptions(settings, access, components);
+  const options: BindingOptions = { ...direct, invoke: proxies.intercept(direct.invoke), refused };
   const infrastructure = infrastructureOf(settings, lifecycle);
-  const dispatch = dispatchOf(options, { settings, admin, lifecycle, access, metrics }, infrastructure);
+  const dispatch = dispatchOf(options, { settings, admin, lifecycle, access, metrics, proxies }, infrastructure);
   return {
     handler: createNodeHandler(dispatch, logger),
     fetch: createFetchHandler(dispatch, logger),
@@ -150,11 +156,12 @@ interface DispatchParts {
   readonly lifecycle: AdminLifecycle;
   readonly access: AdminAccess;
   readonly metrics: Metrics;
+  readonly proxies: Proxies;
 }
 
 function dispatchOf(
   options: BindingOptions,
-  { settings, admin, lifecycle, access, metrics }: DispatchParts,
+  { settings, admin, lifecycle, access, metrics, proxies }: DispatchParts,
   infrastructure: InternalServices,
 ): Dispatch {
   const connect = createConnectBinding(options, {
@@ -167,7 +174,7 @@ function dispatchOf(
     hosts: createHostCheck({ allowed: admin.allowedHosts }),
     routes: [healthRoute(lifecycle)],
     bindings: settings.servesMetrics
-      ? [metricsBinding(access, () => allMetrics(metrics, settings.worker), rest), connect, rest]
+      ? [metricsBinding({ access, proxies }, () => allMetrics(metrics, settings.worker), rest), connect, rest]
       : [connect, rest],
     fallback: {
       notFound: (request) => connect.unserved(request) ?? rest.notFound(request),
@@ -177,7 +184,7 @@ function dispatchOf(
   });
   const watched = options.refused === undefined ? answering : withRejections(answering, options.refused);
   const { audit } = settings;
-  return audit === undefined ? watched : { ...watched, refused: refusalAudit(operatorAudit(audit), { addressOf }) };
+  return audit === undefined ? watched : { ...watched, refused: refusalAudit(operatorAudit(audit), proxies) };
 }
 
 /** Reads the metrics of all processes of the server. */
@@ -191,15 +198,17 @@ async function allMetrics(metrics: Metrics, worker: Worker | undefined): Promise
 
 /** Answers `GET /metrics` for operators with the role `read`, as Prometheus text. */
 function metricsBinding(
-  access: AdminAccess,
+  { access, proxies }: Pick<DispatchParts, "access" | "proxies">,
   metrics: () => Promise<MetricFamily[]>,
   { refuse }: Pick<HttpBinding, "refuse">,
 ): HttpBinding<string> {
   return {
     match: (verb, path) => (path === "/metrics" && /^(GET|HEAD)$/.test(verb) ? path : undefined),
     handle: async (request) => {
+      const call = callOf(request, "metrics");
+      call.peer = proxies.peerOf(request);
       try {
-        await access.admit(callOf(request, "metrics"), "read");
+        await access.admit(call, "read");
       } catch (error) {
         return refuse(request, toA2AError(error));
       }

@@ -51,8 +51,8 @@ export function composeConsole(
       admin: new AdminAccess(settings.admin.access, { limits, logger, audit, throttle }),
     }),
   };
-  const { addressOf } = createProxies(settings.trust, settings.proxyHeaders);
-  const access = new ConsoleAccess({ checks, addressOf, audit });
+  const { peerOf } = createProxies(settings.trust, settings.proxyHeaders);
+  const access = new ConsoleAccess({ checks, peerOf, audit });
   const admin = consoleAdmin(settings, access, components);
   const relay = new Relay(isLocal ? undefined : new TargetGuard({}));
   const seenOf = seenBy(settings);

@@ -11,6 +11,7 @@ import { noteMetrics } from "../telemetry/registry.js";
 import { type ConnectMount, composeNode, type NodeComponents } from "./compose-node.js";
 import type { Readiness } from "./health.js";
 import type { A2AOptions, AdminSettings, ConsoleSettings, Settings } from "./options.js";
+import { createProxies } from "./proxies.js";
 import { resolveOptions } from "./resolve-options.js";
 
 /** Options of `close()`. */
@@ -105,7 +106,7 @@ export interface ConsoleMount {
 function adminMountOf(settings: Settings, admin: AdminSettings, components: NodeComponents): AdminMount {
   const mount = lazyImport(async () => {
     const { composeAdmin } = await import("./admin.js");
-    return composeAdmin(settings, admin, components);
+    return composeAdmin(settings, admin, components, createProxies(settings.trust, settings.proxyHeaders));
   });
   return lazyMount(mount, (error) => settings.logger.error({ err: error }, "the operator's service is not loaded"));
 }

@@ -55,7 +55,7 @@ export async function openOwnConsole(options: OwnConsoleOptions): Promise<OwnCon
   const link = new LinkToken((token) => onNextLink(linkOf(token)));
   const token = linkAccess(link, { limits, logger, audit: silentAudit });
   const console = new Console({
-    access: new ConsoleAccess({ checks: { token }, addressOf: ({ peer }) => peer.address }),
+    access: new ConsoleAccess({ checks: { token }, peerOf: ({ peer }) => peer }),
     relay: new Relay(),
     admin: admin && remoteAdmin(admin),
     operator: admin && (() => remoteOperator(admin)),

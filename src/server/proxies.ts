@@ -1,4 +1,4 @@
-import type { Call } from "../core/call.js";
+import type { Call, Peer } from "../core/call.js";
 import { type Forwarded, forwardedBy, type ProxyHeaders, type RequestOrigin, type Trust } from "../http/forwarded.js";
 import type { HttpRequest } from "../http/request.js";
 import type { ServiceInterceptor } from "../service/invoke.js";
@@ -7,6 +7,8 @@ import type { ServiceInterceptor } from "../service/invoke.js";
 export interface Proxies {
   /** Replaces the proxy by its client as the call's peer; the outermost interceptor. */
   readonly intercept: ServiceInterceptor;
+  /** Returns the client of a request, even if a trusted proxy forwards it. */
+  peerOf(request: Pick<HttpRequest, "header" | "peer">): Peer;
   /** Returns the address of a request's client. */
   addressOf(request: Pick<HttpRequest, "header" | "peer">): string;
   /** True if a trusted proxy reports that its client uses TLS. */
@@ -24,6 +26,7 @@ export function createProxies(trust: Trust | undefined, headers?: ProxyHeaders):
     return {
       intercept: (next) => next,
       originOf: directOriginOf,
+      peerOf: ({ peer }) => peer,
       addressOf: ({ peer }) => peer.address,
       isSecure: () => false,
     };
@@ -34,23 +37,30 @@ export function createProxies(trust: Trust | undefined, headers?: ProxyHeaders):
     forwardedBy({ header: (name: string) => request.header(name), mount: "", ...request.peer }, trust, headers);
   return {
     originOf,
+    peerOf: (request) => (trust(request.peer.address) ? clientOf(request.peer, saidOf(request)) : request.peer),
     addressOf: (request) => saidOf(request)?.client ?? request.peer.address,
     isSecure: (request) => saidOf(request)?.proto === "https",
     intercept: (next) => (invocation) => {
       const { call } = invocation;
       const origin = { ...originOf(call), mount: "" };
       const forwarded = forwardedBy(origin, trust, headers);
-      if (forwarded !== undefined) {
-        origins.set(call, origin);
-        const address = forwarded.client ?? origin.address;
-        const encrypted = forwarded.proto === undefined ? origin.encrypted : forwarded.proto === "https";
-        call.peer = { address, encrypted };
-      } else if (call.peer.certificate !== undefined && trust(origin.address)) {
-        // The certificate belongs to the proxy, even if the proxy forwards no facts about its client.
-        call.peer = { address: origin.address, encrypted: origin.encrypted };
+      if (forwarded !== undefined) origins.set(call, origin);
+      if (forwarded !== undefined || (call.peer.certificate !== undefined && trust(origin.address))) {
+        call.peer = clientOf(origin, forwarded);
       }
       return next(invocation);
     },
+  };
+}
+
+/**
+ * Returns the client of a trusted proxy. It has no certificate, even if the proxy forwards no facts about its client:
+ * the certificate of the connection belongs to the proxy.
+ */
+function clientOf({ address, encrypted }: Peer, said: Forwarded | undefined): Peer {
+  return {
+    address: said?.client ?? address,
+    encrypted: said?.proto === undefined ? encrypted : said.proto === "https",
   };
 }
 

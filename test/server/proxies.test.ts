@@ -14,15 +14,17 @@ async function through(
   trust?: (address: string) => boolean,
   { kind, from = peer }: { readonly kind?: ProxyHeaders; readonly from?: Peer } = {},
 ): Promise<unknown[]> {
-  const { intercept, originOf } = createProxies(trust, kind);
+  const { intercept, originOf, peerOf } = createProxies(trust, kind);
   const call = new Call({
     binding: "rest",
     header: (name) => headers[name],
     peer: from,
     signal: new AbortController().signal,
   });
+  const direct = peerOf(call);
   const answer = {} as InvocationResult;
   expect(await intercept(async () => answer)({ method, request: {} as never, call })).toBe(answer);
+  expect(direct).toEqual(call.peer);
   const { address, encrypted } = originOf(call);
   return [call.peer, { address, encrypted }];
 }
