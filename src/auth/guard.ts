@@ -142,9 +142,9 @@ export class Guard {
    * @throws A2AError UNAUTHENTICATED, PERMISSION_DENIED or TOO_MANY_REQUESTS, or the error of a scheme.
    */
   admit(call: Call): Caller | Promise<Caller> {
-    const retryAfterMs = this.#throttle.isCalm ? undefined : this.#throttle.retryAfterMs(call.peer.address);
+    const retryAfterMs = this.#throttle.isCalm ? undefined : this.#throttle.retryAfterMs(call.attemptsFrom);
     if (retryAfterMs !== undefined) return this.#judge(call, this.#recalled(call), retryAfterMs);
-    if (this.#underWay.isFull(call.peer.address)) {
+    if (this.#underWay.isFull(call.attemptsFrom)) {
       const recalled = this.#recalled(call);
       if (this.#meeting(recalled) !== undefined) return this.#judge(call, recalled);
     }
@@ -158,7 +158,7 @@ export class Guard {
   /** Slow checks are limited per address. */
   #check(call: Call, { check }: NamedCheck): Finding | Promise<Finding> {
     if (check.takesTurns === true) return check.check(call);
-    const { address } = call.peer;
+    const address = call.attemptsFrom;
     if (this.#underWay.isFull(address)) {
       return this.#underWay.inTurn(address, () => check.check(call), call.cancellation);
     }
@@ -219,7 +219,7 @@ export class Guard {
     const { counted } = this.#shared;
     if (wrong === undefined || counted.has(call)) return undefined;
     counted.add(call);
-    this.#throttle.fail(call.peer.address);
+    this.#throttle.fail(call.attemptsFrom);
     return wrong;
   }
 

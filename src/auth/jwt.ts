@@ -103,7 +103,7 @@ export function tokenCheck(
       const token = httpCredentials(call, "bearer");
       if (token === undefined) return undefined;
       if (token === "" || token.length > MAX_CREDENTIAL_LENGTH) return malformed;
-      return memory.get(bearerHeader(token)) ?? verifiedOnce(token, call.peer.address);
+      return memory.get(bearerHeader(token)) ?? verifiedOnce(token, call.attemptsFrom);
     },
     recall: (call) => {
       const token = httpCredentials(call, "bearer");

@@ -137,10 +137,9 @@ export class ConsoleAccess implements OperatorAccess {
     const check = this.#checks.admin;
     if (credentials === undefined || check === undefined) return operator;
     try {
-      return await check.admit(
-        this.#callOf(request, (name) => credentials.get(name)),
-        "read",
-      );
+      // Guesses of others at the same address, or of the operator itself, must not prevent the check.
+      const call = this.#callOf(request, (name) => credentials.get(name), "");
+      return await check.admit(call, "read");
     } catch (cause) {
       const isRefused = cause instanceof A2AError && /^(UNAUTHENTICATED|PERMISSION_DENIED)$/.test(cause.reason);
       if (!isRefused) throw cause;
@@ -194,8 +193,8 @@ export class ConsoleAccess implements OperatorAccess {
     if (id !== undefined) this.#sessions.end(id);
   }
 
-  #callOf(from: HttpRequest | Call, header: (name: string) => string | undefined): Call {
+  #callOf(from: HttpRequest | Call, header: (name: string) => string | undefined, attemptsFrom?: string): Call {
     const { requestId, signal } = from;
-    return new Call({ binding: "console", header, peer: this.#peerOf(from), requestId, signal });
+    return new Call({ binding: "console", header, peer: this.#peerOf(from), attemptsFrom, requestId, signal });
   }
 }

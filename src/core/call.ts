@@ -50,6 +50,11 @@ export interface CallStart {
   query?(name: string): string | undefined;
   readonly peer: Peer;
   /**
+   * Address that failed attempts to authenticate count for, and that waits after too many. Empty for credentials that
+   * were accepted before, which are no guess. Default: that of the peer.
+   */
+  readonly attemptsFrom?: string | undefined;
+  /**
    * Path prefix under which the handler of this call is mounted, without a trailing slash. Undefined if the binding has
    * no such handler or does not know the prefix.
    */
@@ -229,6 +234,11 @@ export class Call {
 
   set peer(peer: Peer) {
     this.#peer = peer;
+  }
+
+  /** See CallStart. */
+  get attemptsFrom(): string {
+    return this.#start.attemptsFrom ?? this.peer.address;
   }
 
   /** See CallStart. */

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { failedAttempts } from "../../src/auth/throttle.js";
 import { credentialsCheck } from "../../src/console/access.js";
 import { sessionIdle } from "../../src/console/sessions.js";
+import type { Call } from "../../src/core/call.js";
 import { createServer } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { bearer, operators, tokens } from "../admin/world.js";
@@ -243,15 +245,22 @@ describe("a console that others reach", () => {
     await expect(createServer(all)).rejects.toThrow(/console.local is true, but others can reach the server/);
   });
 
-  it("ends a session when its token is withdrawn", async () => {
+  it.each([
+    ["", 100_000],
+    [", also while its address may not log in", 1],
+  ])("ends a session when its token is withdrawn%s", async (_when, maxFailedAttempts) => {
+    setConstants(failedAttempts, { intervalMs: 3_600_000 });
     const list = [...operators];
-    const check = async (token: string) => {
+    const addresses = new Set<string>();
+    const check = async (token: string, { peer }: Call) => {
+      addresses.add(peer.address);
       const found = list.find((each) => each.token === token);
       return found && { owner: found.name, scopes: [found.role] };
     };
     const { httpBearerScheme } = await import("../../src/auth/index.js");
     const other = await openConsole({
       console: { local: false },
+      limits: { shutdownGraceMs: 50, maxFailedAttempts },
       admin: {
         listen: "127.0.0.1:0",
         security: { schemes: { sso: httpBearerScheme({ check }) } },
@@ -260,6 +269,9 @@ describe("a console that others reach", () => {
     });
     try {
       const session = await sessionOf(other.base, bearer(tokens.write));
+      expect((await logIn(other.base, bearer(tokens.wrong))).status).toBe(401);
+      const { status } = await logIn(other.base, bearer(tokens.write));
+      expect(status).toBe(maxFailedAttempts === 1 ? 429 : 204);
       expect(await isOpen(other.base, session)).toBe(true);
       setConstants(credentialsCheck, { everyMs: 20 });
       const stream = await follow(other, session);
@@ -270,6 +282,8 @@ describe("a console that others reach", () => {
       expect(await isOpen(other.base, session)).toBe(false);
       list.push(...operators);
       expect(await isOpen(other.base, session)).toBe(false);
+      // A function of the author may judge the address too.
+      expect([...addresses]).toEqual(["127.0.0.1"]);
     } finally {
       await other.server.close();
     }
