@@ -112,7 +112,7 @@ function endAtTheLatest(ms: number): void {
 }
 
 /** npm and the terminal both pass Ctrl-C on: a second signal within this time is the same key press, in milliseconds. */
-const ECHO_MS = 300;
+export const ECHO_MS = 300;
 
 /** True for a process that a person started on a terminal, false for a service. */
 const isOnTerminal = (): boolean => isatty(0);

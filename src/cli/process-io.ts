@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { basename } from "node:path";
-import { exit, signalCode } from "./exit.js";
+import { ECHO_MS, exit, signalCode } from "./exit.js";
 import type { Io } from "./io.js";
 
 export function processIo(version: string): Io {
@@ -32,10 +32,13 @@ export function processIo(version: string): Io {
 /** Returns a signal that the first SIGINT or SIGTERM aborts. The second one ends the process. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
+  let first: number | undefined;
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {
-      if (controller.signal.aborted) exit(signalCode(name));
-      controller.abort(name);
+      if (first === undefined) {
+        first = performance.now();
+        controller.abort(name);
+      } else if (performance.now() - first > ECHO_MS) exit(signalCode(name));
     });
   }
   return controller.signal;

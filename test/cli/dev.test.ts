@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { build } from "../e2e/support/build.js";
@@ -199,6 +200,20 @@ describe.skipIf(process.platform !== "linux")("parley dev", { timeout: 60_000 },
     dev.child.kill(signal);
     expect(await dev.exited, dev.stderr()).toBe(0);
     expect(isAlive(server)).toBe(false);
+  });
+
+  it("ends at once at the second Ctrl-C, and leaves no server that its agent blocks", async () => {
+    files();
+    const dev = await started();
+    const server = noteServer(dev);
+    const blocked = said(dev.url, "block")();
+    await expect.poll(dev.stderr).toContain("user: block");
+    dev.child.kill("SIGINT");
+    await sleep(1_000);
+    dev.child.kill("SIGINT");
+    expect(await dev.exited).toBe(130);
+    await expect.poll(() => isAlive(server)).toBe(false);
+    await blocked;
   });
 
   it("leaves no server when it is killed", async () => {

@@ -78,6 +78,8 @@ class Supervisor {
     });
     this.#files.add(realpathSync(module));
     this.#io.interrupted.addEventListener("abort", () => this.stop(0));
+    // A second Ctrl-C does not wait for the server. One that its agent blocks would stay.
+    process.once("exit", () => this.#child?.kill("SIGKILL"));
     this.#start();
     const code = await end;
     this.#files.close();

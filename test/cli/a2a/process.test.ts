@@ -37,6 +37,15 @@ describe("the process of a command", { timeout: 60_000 }, () => {
     expect(json.status.state).toBe("TASK_STATE_WORKING");
   });
 
+  it("takes signals at the same moment for one: npm and the terminal both pass Ctrl-C on", async () => {
+    const listening = place.run(["listen"]);
+    await until(() => listening.stderr().includes("Listening at"));
+    // The system merges two signals of the same name.
+    listening.child.kill("SIGINT");
+    listening.child.kill("SIGTERM");
+    expect(await listening.exited).toBe(0);
+  });
+
   it.each([
     [["send", "--text-part", "-"]],
     [["send", "--file-part", "-"]],
