@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -165,6 +166,24 @@ describe("record and replay", { timeout: 30_000 }, () => {
     world.before = () => {};
     expect(exit).toBe(130);
     expect(turnsIn(file).map(({ message }) => message?.parts[0].text)).toEqual([undefined, "order"]);
+  });
+
+  it("wait for the next line without a limit, until Ctrl-C", async () => {
+    const stop = new AbortController();
+    const stdin = new PassThrough();
+    stdin.write("hi\n");
+    const { exit, err } = await record(
+      {
+        stdin,
+        interrupted: stop.signal,
+        // The turn is over and its time has passed long before.
+        onOutput: (_, text) => void (text.includes("Hello.") && setTimeout(() => stop.abort("SIGINT"), 3_000)),
+      },
+      "--timeout",
+      "2s",
+    );
+    expect([exit, err]).toEqual([130, expect.stringContaining("PARLEY_ERR_INTERRUPTED")]);
+    expect(turnsIn(file)).toHaveLength(2);
   });
 
   it("take the new answers with --update", async () => {

@@ -5,6 +5,7 @@ import { PassThrough } from "node:stream";
 import probe from "../../../examples/probe/agent.js";
 import type { Agent } from "../../../src/agent/agent.js";
 import { artifact, completed, reply, working } from "../../../src/agent/event.js";
+import type { InputStream } from "../../../src/cli/io.js";
 import { runProgram } from "../../../src/cli/program.js";
 import { A2AError, type Reason, reasons } from "../../../src/core/error.js";
 import { createServer, type Server } from "../../../src/server/create-server.js";
@@ -102,7 +103,8 @@ export interface Setup {
   readonly env?: Readonly<Record<string, string>>;
   /** Files of the working directory by path; those in `home/` are of the home directory. */
   readonly files?: Readonly<Record<string, string>>;
-  readonly stdin?: string;
+  /** A text ends. */
+  readonly stdin?: string | InputStream;
   readonly interrupted?: AbortSignal;
   /** Called with each output. */
   readonly onOutput?: (stream: "out" | "err", text: string) => void;
@@ -180,6 +182,7 @@ export async function runIn(argv: readonly string[], setup: Setup = {}): Promise
     writeFileSync(file, text, { mode: 0o600 });
   }
   let [out, err] = ["", ""];
+  const { stdin = "" } = setup;
   try {
     const exit = await runProgram(argv, {
       program: "parley",
@@ -188,7 +191,7 @@ export async function runIn(argv: readonly string[], setup: Setup = {}): Promise
       cwd,
       home,
       interrupted: setup.interrupted ?? new AbortController().signal,
-      stdin: new PassThrough().end(setup.stdin ?? ""),
+      stdin: typeof stdin === "string" ? new PassThrough().end(stdin) : stdin,
       stdout: outputTo((text) => {
         out += text;
         setup.onOutput?.("out", text);

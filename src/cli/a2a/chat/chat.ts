@@ -87,9 +87,18 @@ export async function talk(
   }
 }
 
-/** Yields the lines of stdin that are not empty. */
-async function* linesIn({ io, signal }: Context): AsyncGenerator<string> {
-  for await (const line of createInterface({ input: io.stdin as Readable, signal })) if (line.trim() !== "") yield line;
+/** Yields the lines of stdin that are not empty. The time of `--timeout` stands still during the wait for one. */
+async function* linesIn(context: Context): AsyncGenerator<string> {
+  const { io, signal } = context;
+  context.endBudget();
+  for await (const line of createInterface({ input: io.stdin as Readable, signal })) {
+    if (line.trim() === "") continue;
+    context.startBudget();
+    yield line;
+    context.endBudget();
+  }
+  // At an abort the lines end without an error.
+  signal.throwIfAborted();
 }
 
 /** Prints the ids, and the command that continues the conversation. */
