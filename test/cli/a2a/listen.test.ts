@@ -233,6 +233,22 @@ describe("listen", () => {
     }
   });
 
+  it("ends a replay at Ctrl-C, and counts no notification that it did not send", async () => {
+    const file = join(folder, "three.jsonl");
+    const line = JSON.stringify({ at: "", headers: {}, body: Buffer.from(body("t-1")).toString("base64") });
+    writeFileSync(file, `${line}\n`.repeat(3));
+    const target = createServer(() => stop.abort("SIGINT")).listen(0, "127.0.0.1");
+    await new Promise((resolve) => target.once("listening", resolve));
+    const to = `http://127.0.0.1:${(target.address() as AddressInfo).port}/`;
+    try {
+      const replayed = await runIn(["listen", "--replay", file, "--forward", to], { interrupted: stop.signal });
+      expect([replayed.exit, replayed.out]).toEqual([130, ""]);
+    } finally {
+      target.close();
+      target.closeAllConnections();
+    }
+  });
+
   it("verifies what a Parley server signs by its key, and refuses what another one signs", async () => {
     const [own, others] = [keyPair("ES256"), keyPair("ES256")];
     const [port, otherPort, hookPort] = [await freePort(), await freePort(), await freePort()];

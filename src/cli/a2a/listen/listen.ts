@@ -143,9 +143,10 @@ async function replay(context: Context, file: string, url: string): Promise<void
   for await (const { headers, body } of recordsIn(file)) {
     count += 1;
     const own = { ...headers, ...(token !== undefined && { "x-a2a-notification-token": token }) };
-    const status = await post(url, own, Buffer.from(body, "base64"), signal).catch((error: unknown) =>
-      messageIn(error),
-    );
+    const status = await post(url, own, Buffer.from(body, "base64"), signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      return messageIn(error);
+    });
     if (typeof status === "string" || status > 299) failed += 1;
     if (out.mode.isJson) out.json({ number: count, status }, true);
     else out.text(field(`Notification ${count}`, String(status)));
