@@ -82,6 +82,12 @@ describe("bench", { timeout: 60_000 }, () => {
     expect(json.latency.p50).toBeGreaterThan(100);
   });
 
+  it("counts no call of the warm-up that ends late", async () => {
+    const argv = ["bench", "-a", "AGENT", "--requests", "2", "--callers", "2", "--warmup", "0", "-o", "json"];
+    const { json } = await world.run([...argv, "wait 1500"]);
+    expect(json).toMatchObject({ calls: 2, failed: 0 });
+  });
+
   it("compares with an earlier report", async () => {
     const earlier = {
       operation: "send",

@@ -107,15 +107,18 @@ class Running {
   }
 
   #begin(requests: number): Load {
-    return new Load({
+    const load: Load = new Load({
       ...this.#options,
       call: this.#call,
       requests,
       onEnd: (begin, outcome) => {
+        // A call of the warm-up may last longer than the wait for its end.
+        if (load !== this.#load) return;
         this.#meter.record(begin, outcome);
         this.#second.record(begin, outcome);
       },
     });
+    return load;
   }
 
   readonly #tick = (): void => {
