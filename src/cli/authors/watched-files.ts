@@ -11,13 +11,16 @@ const MAX_FOLDERS = 1_000;
 const isSource = (path: string): boolean => /\.[cm]?[jt]sx?$/.test(path);
 
 /**
- * Files whose changes are reported once they settle. Their folders are watched, because editors replace files.
+ * Files whose changes are reported once they settle. Changes that settle together count as one: that of a file that was
+ * added, if there is one. Folders are watched, because editors replace files.
  */
 export class WatchedFiles {
   readonly #files = new Map<string, string>();
   readonly #folders = new Map<string, FSWatcher>();
   readonly #changed: (path: string) => void;
   readonly #warn: (text: string) => void;
+  /** Changed files that are not reported yet. */
+  readonly #pending = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #reportsAll = false;
 
@@ -61,11 +64,19 @@ export class WatchedFiles {
 
   #onEvent(folder: string, name: string | null): void {
     const paths = name === null ? [...this.#files.keys()] : [join(folder, name)];
-    const path = paths.find((each) => this.#isChanged(each));
-    if (path === undefined) return;
+    const changed = paths.filter((each) => this.#isChanged(each));
+    if (changed.length === 0) return;
+    for (const path of changed) this.#pending.add(path);
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#changed(path), SETTLE_MS);
+    this.#timer = setTimeout(this.#report, SETTLE_MS);
   }
+
+  readonly #report = (): void => {
+    const paths = [...this.#pending];
+    this.#pending.clear();
+    const path = paths.findLast((each) => this.has(each)) ?? paths.at(-1);
+    if (path !== undefined) this.#changed(path);
+  };
 
   #isChanged(path: string): boolean {
     const before = this.#files.get(path);
