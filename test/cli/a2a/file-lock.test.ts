@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -49,6 +49,12 @@ describe("withFileLock()", () => {
     const waiting = withFileLock(lock(), () => Promise.resolve(), controller.signal);
     controller.abort(new Error("interrupted"));
     await expect(waiting).rejects.toThrow("interrupted");
+  });
+
+  it("lets the process work while it waits for a lock that it cannot read", async () => {
+    mkdirSync(lock());
+    const waiting = withFileLock(lock(), () => Promise.resolve(), AbortSignal.timeout(100));
+    await expect(waiting).rejects.toMatchObject({ name: "TimeoutError" });
   });
 
   it("removes the lock of another machine after its time, and not before", async () => {

@@ -25,7 +25,9 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>, sign
   while (!taken(path, mine)) {
     if (signal?.aborted) throw signal.reason;
     if (performance.now() > until) throw new Error(`${path} is held by another process`);
-    if (!removeStale(path)) await pause(RETRY_MS, signal);
+    removeStale(path);
+    // Without a pause, a lock that can neither be read nor removed would block the process.
+    await pause(RETRY_MS, signal);
   }
   try {
     return await work();
@@ -45,11 +47,10 @@ function taken(path: string, text: string): boolean {
   }
 }
 
-/** Removes the lock of a holder that has ended. Returns true if another attempt makes sense at once. */
-function removeStale(path: string): boolean {
+/** Removes the lock of a holder that has ended. */
+function removeStale(path: string): void {
   const text = holderOf(path);
-  if (text === undefined) return true;
-  if (!isStale(path, text)) return false;
+  if (text === undefined || !isStale(path, text)) return;
   // Another process may have removed it and taken the lock meanwhile: then it gets its lock back.
   const aside = `${path}.${randomUUID()}`;
   try {
@@ -59,7 +60,6 @@ function removeStale(path: string): boolean {
     // Another process was faster.
   }
   rmSync(aside, { force: true });
-  return true;
 }
 
 function isStale(path: string, text: string): boolean {
