@@ -1,6 +1,10 @@
+import { existsSync, statSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { Command } from "commander";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { ExportTaskResponseSchema } from "../../gen/parley/admin/v1/admin_pb.js";
 import { addOperate } from "../../src/cli/operate/groups.js";
 import { add as owners } from "../../src/cli/operate/owners.js";
 import { add as push } from "../../src/cli/operate/push.js";
@@ -66,14 +70,20 @@ describe("an operator's service that stalls", () => {
     started.clear();
   });
 
-  /** Serves it. @param onStall called when a request has arrived */
-  async function stalling(words: string, stage: "headers" | "body", onStall: () => void): Promise<string> {
+  /** Serves it. @param onStall called when a request has arrived @param begin begin of the body */
+  async function stalling(
+    words: string,
+    stage: "headers" | "body",
+    onStall: () => void,
+    begin: Uint8Array = Buffer.of(0x0a),
+  ): Promise<string> {
     const form = streaming.includes(words) ? "connect+proto" : "proto";
     const server = createServer((socket) => {
       sockets.add(socket.on("error", () => {}));
       socket.once("data", () => {
         if (stage === "body") {
-          socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/${form}\r\ncontent-length: 900\r\n\r\n\x0a`);
+          socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/${form}\r\ncontent-length: 900\r\n\r\n`);
+          socket.write(begin);
         }
         setTimeout(onStall, 50);
       });
@@ -114,6 +124,20 @@ describe("an operator's service that stalls", () => {
     stop = () => run.child.kill(signal);
     expect(await run.exited).toBe(lasting.includes(words) ? 0 : signal);
     expect([run.stdout(), run.stderr()]).toEqual(["", ""]);
+  });
+
+  it.each(["SIGINT", "SIGTERM"] as const)("leaves no half of an exported file at %s", async (signal) => {
+    const message = toBinary(ExportTaskResponseSchema, create(ExportTaskResponseSchema, { lines: "{}\n" }));
+    // A message begins with its flags and its length.
+    const begin = Buffer.concat([Buffer.of(0, 0, 0, 0, message.length), message]);
+    const admin = await stalling("tasks export", "body", () => {}, begin);
+    const out = join(place.path, "task.jsonl");
+    const run = place.run(["tasks", "export", "t1", "--out", out], { PARLEY_ADMIN: admin });
+    await expect.poll(() => existsSync(out) && statSync(out).size, { timeout: 30_000 }).toBe(3);
+    run.child.kill(signal);
+    expect([await run.exited, run.stdout()]).toEqual([130, ""]);
+    expect(run.stderr()).toBe("parley: nothing was exported\n");
+    expect(existsSync(out)).toBe(false);
   });
 
   it("is given up after --timeout", async () => {

@@ -164,26 +164,30 @@ interface ImportFlags extends ReachFlags {
 /** Prints a task as lines of JSON, or writes them to a new file. */
 function exportTask(taskId: string, flags: ReachFlags & { readonly out?: string }, io: Io): Promise<void> {
   return withService(flags, io, async (client) => {
-    const pieces = () => client.exportTask({ taskId });
     if (flags.out === undefined) {
-      for await (const { lines } of pieces()) await print(io, lines);
+      for await (const { lines } of client.exportTask({ taskId })) await print(io, lines);
     } else {
-      await save(pieces, flags.out);
+      await save((signal) => client.exportTask({ taskId }, { signal }), flags.out, io.interrupted);
       await print(io, `${flags.out}\n`);
     }
   });
 }
 
-/** Writes a new file. A failed export leaves no file. */
-async function save(pieces: () => AsyncIterable<{ readonly lines: string }>, path: string): Promise<void> {
+/** Writes a new file. A failed or interrupted export leaves no file. */
+async function save(
+  pieces: (signal: AbortSignal) => AsyncIterable<{ readonly lines: string }>,
+  path: string,
+  interrupted: AbortSignal,
+): Promise<void> {
   const file = newFile(path);
   try {
-    for await (const { lines } of pieces()) {
+    for await (const { lines } of pieces(interrupted)) {
       const bytes = Buffer.from(lines);
       for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
     }
   } catch (error) {
     rmSync(path, { force: true });
+    if (interrupted.aborted) throw new CommandError("interrupted", "nothing was exported");
     const isOfFile = membersOf(error).syscall === "write";
     throw isOfFile ? new CommandError("failed", `--out: cannot write ${path}: ${messageIn(error)}`) : error;
   } finally {
