@@ -32,8 +32,8 @@ export interface OperatorAccess {
   readonly recheck?: (call: Call, role: Role) => Promise<void>;
 }
 
-/** Time between two checks of the credentials of an open stream, in milliseconds. */
-export const streamCheck: { readonly everyMs: number } = { everyMs: 30_000 };
+/** Time between two checks of the credentials of an open stream, or of a console's session, in milliseconds. */
+export const credentialsCheck: { readonly everyMs: number } = { everyMs: 30_000 };
 
 /** The operator of a socket without tokens. The permissions of its file decide which users are this operator. */
 const local: Operator = { name: "local", role: "write" };

@@ -13,7 +13,7 @@ import { OutgoingBudget } from "../service/outgoing-budget.js";
 import { type Rule, rulesFor } from "../service/rules.js";
 import { validatorOf } from "../service/validation.js";
 import { fieldValue } from "../wire/field-rules.js";
-import { type OperatorAccess, streamCheck } from "./access.js";
+import { credentialsCheck, type OperatorAccess } from "./access.js";
 import { operatorAudit, operatorLog, writeFacts } from "./audit.js";
 import { CallAgents, noteSubject } from "./call-facts.js";
 import { adminBounds, adminLimitsOf } from "./limits.js";
@@ -74,7 +74,7 @@ export function createAdminInvoke(parts: AdminParts, { access, logsCalls, afterS
 function recheckOf(access: OperatorAccess, call: Call, role: Role): () => Promise<void> {
   let checkedAt = performance.now();
   return async () => {
-    if (performance.now() - checkedAt < streamCheck.everyMs) return;
+    if (performance.now() - checkedAt < credentialsCheck.everyMs) return;
     checkedAt = performance.now();
     await access.recheck?.(call, role);
   };

@@ -1,4 +1,4 @@
-import { checkRole, type OperatorAccess } from "../admin/access.js";
+import { checkRole, credentialsCheck, type OperatorAccess } from "../admin/access.js";
 import type { Operator, Role } from "../admin/methods.js";
 import { type Audit, type AuditFacts, auditOf, silentAudit } from "../audit/audit.js";
 import { httpBearerScheme } from "../auth/http-bearer.js";
@@ -27,9 +27,6 @@ export function linkScheme(link: LinkToken): SecurityScheme {
     check: (token) => (link.take(token) ? { owner: OF_LINK, scopes: ["read", "write"] } : undefined),
   });
 }
-
-/** Time between two checks of the credentials of a session during a request of it, in milliseconds. */
-export const credentialsCheck: { readonly everyMs: number } = { everyMs: 30_000 };
 
 /** Checks of a console, by the way that they belong to. */
 export type LoginChecks = Readonly<Partial<Record<Login, OperatorAccess>>>;

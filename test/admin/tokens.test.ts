@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { streamCheck } from "../../src/admin/access.js";
+import { credentialsCheck } from "../../src/admin/access.js";
 import { tokensPoll } from "../../src/admin/tokens.js";
 import { createServer, type Logger } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -84,7 +84,7 @@ describe("a tokens file", () => {
   });
 
   it("ends the streams of a token that is removed, and no others", async () => {
-    setConstants(streamCheck, { everyMs: 20 });
+    setConstants(credentialsCheck, { everyMs: 20 });
     write(`rita read ${tokens.read}\nwendy write ${tokens.write}\n`);
     const { address } = await open();
     const ended: string[] = [];

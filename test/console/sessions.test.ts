@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { credentialsCheck } from "../../src/admin/access.js";
 import { failedAttempts } from "../../src/auth/throttle.js";
-import { credentialsCheck } from "../../src/console/access.js";
 import { sessionIdle } from "../../src/console/sessions.js";
 import type { Call } from "../../src/core/call.js";
 import { createServer } from "../../src/index.js";
