@@ -43,7 +43,7 @@ interface Resolved {
 export class ModelTurn {
   readonly #turn: Turn;
   readonly #options: AIAgentOptions;
-  /** Aborted when the turn has ended or its events are no longer read. */
+  /** Fires at the end of the turn, or when the engine stops reading its events. */
   readonly #over = new AbortController();
   readonly #events = new EventQueue(this.#over.signal);
   readonly #stored: StoredOutput;
@@ -77,7 +77,7 @@ export class ModelTurn {
     share(this.#over.signal);
   }
 
-  /** Runs the turn. Its calls of the model and of tools end with it, also when its events are no longer read. */
+  /** Runs the turn. Calls of the model and of tools end with it, and when the engine stops reading its events. */
   run(): AsyncGenerator<AgentEvent, void, undefined> {
     const events = this.#run();
     const close = events.return.bind(events);
@@ -243,8 +243,8 @@ async function valueFor<T>(turn: Turn, value: PerTurn<T>): Promise<T> {
 }
 
 /**
- * Does the work of a step. Its signal also fires if the turn ends meanwhile. The work then continues in the next turn, so
- * that its error is not stored.
+ * Does the work of a step. Its signal also fires if the turn ends meanwhile. The next turn then does the work again, so
+ * the error of this attempt is not stored.
  */
 async function unlessOver<T>(
   work: (signal: AbortSignal) => Promise<T>,

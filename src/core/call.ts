@@ -50,8 +50,8 @@ export interface CallStart {
   query?(name: string): string | undefined;
   readonly peer: Peer;
   /**
-   * Address that failed attempts to authenticate count for, and that waits after too many. Empty for credentials that
-   * were accepted before, which are no guess. Default: that of the peer.
+   * Address to which failed attempts to authenticate are counted. Empty for credentials that the server has accepted
+   * before. Default: the address of the peer.
    */
   readonly attemptsFrom?: string | undefined;
   /**
