@@ -7,7 +7,7 @@ import { neverCanceled } from "../../src/core/async.js";
 import { yieldToEventLoop } from "../../src/core/event-loop.js";
 import { silentLogger } from "../../src/core/log.js";
 import { LeaseKeeper, recovered } from "../../src/engine/log/lease-keeper.js";
-import { NO_HOLDER, StoreError, type TaskStore } from "../../src/store/task-store.js";
+import { type Lease, NO_HOLDER, StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
 import { openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
@@ -89,6 +89,21 @@ const leaseMs = 240;
 /** Whatever keeps saying for a process that it lives, while it does not itself, is to stop at once. */
 const mortal = { leaseMs, limits: { ...quick, maxStallMs: 0 } };
 const patience = { timeout: 20_000 };
+
+/** The leases of a process, "me", that executes nothing. */
+function idleKeeper(store: TaskStore, recover: (taskId: string, lease: Lease) => Promise<void>): LeaseKeeper {
+  return new LeaseKeeper({
+    store,
+    holder: "me",
+    leaseMs,
+    maxStallMs: 0,
+    logger: silentLogger,
+    executions: { has: () => false, values: () => [] },
+    writing: () => false,
+    resumeSoon: () => {},
+    recover,
+  });
+}
 
 describe("an execution whose task another process took over", { timeout: 60_000 }, () => {
   it("stores nothing more, ends nothing, and its callers follow the new owner", async () => {
@@ -359,20 +374,10 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
     );
     setConstants(recovered, { max: 1 });
     const tried = new Set<string>();
-    const keeper = new LeaseKeeper({
-      store: there,
-      holder: "me",
-      leaseMs,
-      maxStallMs: 0,
-      logger: silentLogger,
-      executions: { has: () => false, values: () => [] },
-      writing: () => false,
-      resumeSoon: () => {},
-      recover: async (taskId, lease) => {
-        if (!keeper.admit(taskId)) return keeper.park(taskId, lease);
-        // Its log cannot be read, for example.
-        tried.add(taskId);
-      },
+    const keeper = idleKeeper(there, async (taskId, lease) => {
+      if (!keeper.admit(taskId)) return keeper.park(taskId, lease);
+      // Its log cannot be read, for example.
+      tried.add(taskId);
     });
     const claim = async (): Promise<number> => {
       await keeper.heartbeat();
@@ -399,17 +404,7 @@ describe("LeaseKeeper.reclaimOrphans()", () => {
     };
     const lease = { holder, turn: 1, attempt: 1 };
     await store.append({ head: row, expected: 0, creates: true, entries: [new Uint8Array(1)], lease });
-    const keeper = new LeaseKeeper({
-      store,
-      holder,
-      leaseMs,
-      maxStallMs: 0,
-      logger: silentLogger,
-      executions: { has: () => false, values: () => [] },
-      writing: () => false,
-      resumeSoon: () => {},
-      recover: async () => {},
-    });
+    const keeper = idleKeeper(store, async () => {});
     await keeper.reclaimOrphans();
     // Its execution ended, and the next one began: the first attempt at another turn.
     const next = { holder, turn: 2, attempt: 1 };

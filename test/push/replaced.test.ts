@@ -47,6 +47,17 @@ async function seen(store: TaskStore, one: Rig, { head: { taskId } }: Log, confi
 
 const three = [chunk("1"), chunk("2"), chunk("3")];
 
+/** A task whose delivery waits for a host that is busy with another one. */
+async function waitingBehindFirst(store: TaskStore, rig: Rig, host: Receiver): Promise<Log> {
+  await Log.create(store, [host.url("/first")]);
+  rig.news();
+  await expect.poll(() => host.hits.length, patience).toBe(1);
+  const log = await Log.create(store, [host.url("/a")], three);
+  rig.news();
+  await expect.poll(() => rig.dispatcher.status.waiting, patience).toBe(1);
+  return log;
+}
+
 describe("a configuration that is replaced", () => {
   it("while it is delivered sends all that follows to the new webhook alone", async () => {
     const store = memoryStore();
@@ -69,12 +80,7 @@ describe("a configuration that is replaced", () => {
     const { webhook: old } = await slow();
     const fresh = await receive();
     const one = await new Rig(store, { receivers: [old, fresh], limits: { pushTimeoutMs: 600_000 } }).start();
-    await Log.create(store, [old.url("/first")]);
-    one.news();
-    await expect.poll(() => old.hits.length, patience).toBe(1);
-    const log = await Log.create(store, [old.url("/a")], three);
-    one.news();
-    await expect.poll(() => one.dispatcher.status.waiting, patience).toBe(1);
+    const log = await waitingBehindFirst(store, one, old);
     await replace(store, log, "/a", fresh.url("/b"));
     one.news();
     await expect.poll(() => fresh.generationsOf("/b"), patience).toEqual(log.generations);
@@ -85,12 +91,7 @@ describe("a configuration that is replaced", () => {
     const store = memoryStore();
     const { webhook: old, answer } = await slow();
     const one = await new Rig(store, { receivers: [old], limits: { pushTimeoutMs: 600_000 } }).start();
-    await Log.create(store, [old.url("/first")]);
-    one.news();
-    await expect.poll(() => old.hits.length, patience).toBe(1);
-    const log = await Log.create(store, [old.url("/a")], three);
-    one.news();
-    await expect.poll(() => one.dispatcher.status.waiting, patience).toBe(1);
+    const log = await waitingBehindFirst(store, one, old);
     await replace(store, log, "/a", old.url("/b"), new ConfigVault([new Uint8Array(32).fill(1)]));
     one.news();
     await expect.poll(() => one.dispatcher.status.waiting, patience).toBe(0);
