@@ -172,6 +172,20 @@ export function orAborted<T>(
   });
 }
 
+/** Returns a function that does the work on its first call, and again on the next call after a failure. */
+export function onceDone<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined;
+  return () => {
+    if (done === undefined) {
+      done = work();
+      done.catch(() => {
+        done = undefined;
+      });
+    }
+    return done;
+  };
+}
+
 /**
  * Waits for work, at most the given milliseconds. The work continues after the timeout.
  *

@@ -1,3 +1,4 @@
+import { onceDone } from "./async.js";
 import { A2AError } from "./error.js";
 
 /**
@@ -26,20 +27,10 @@ const tooMany: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE"]);
  * @returns a function that returns the module, or rejects with A2AError UNAVAILABLE while too many files are open
  */
 export function lazyImport<T>(load: () => Promise<T>): () => Promise<T> {
-  let part: Promise<T> | undefined;
-  const begin = async (): Promise<T> => {
+  return onceDone(async () => {
     checkFreeFiles();
     return load();
-  };
-  return () => {
-    if (part === undefined) {
-      part = begin();
-      part.catch(() => {
-        part = undefined;
-      });
-    }
-    return part;
-  };
+  });
 }
 
 /**

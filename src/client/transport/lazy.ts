@@ -1,4 +1,5 @@
 import type { Transport } from "@connectrpc/connect";
+import { onceDone } from "../../core/async.js";
 import { loaded } from "../../version/client-versions.js";
 
 /**
@@ -6,15 +7,7 @@ import { loaded } from "../../version/client-versions.js";
  * The next call retries a failed import.
  */
 export function lazyTransport(load: () => Promise<Transport>): Transport {
-  let made: Promise<Transport> | undefined;
-  const transport = (): Promise<Transport> => {
-    made ??= loaded(load());
-    // The import may succeed later.
-    made.catch(() => {
-      made = undefined;
-    });
-    return made;
-  };
+  const transport = onceDone(() => loaded(load()));
   return {
     unary: async (...call) => (await transport()).unary(...call),
     stream: async (...call) => (await transport()).stream(...call),

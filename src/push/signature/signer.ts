@@ -11,6 +11,7 @@ import {
 } from "node:crypto";
 import { ConfigurationError } from "../../card/faults.js";
 import { type CardKey, importKeysWith, publicKeySet, type ReadKey } from "../../card/signing/card-keys.js";
+import { onceDone } from "../../core/async.js";
 import { utf8Of } from "../../core/bytes.js";
 import {
   PUSH_CONFIG,
@@ -139,17 +140,8 @@ export async function createPushSigner(options: PushSignerOptions): Promise<Push
 /** Finds or generates the key of bearer tokens. It is RSA, because their receivers know no other algorithm. */
 function bearerKeyOf(given: readonly ReadyKey[], makesKey: boolean): () => Promise<ReadyKey | undefined> {
   const rsa = given.find(({ alg }) => alg === "RS256");
-  let made: Promise<ReadyKey | undefined> | undefined;
-  const generate = (): Promise<ReadyKey | undefined> =>
-    makeRsaKey().catch((error: unknown) => {
-      // The next notification tries again.
-      made = undefined;
-      throw error;
-    });
-  return () => {
-    made ??= rsa === undefined && makesKey ? generate() : Promise.resolve(rsa ?? given[0]);
-    return made;
-  };
+  // After a failure the next notification tries again.
+  return onceDone(async () => (rsa === undefined && makesKey ? makeRsaKey() : (rsa ?? given[0])));
 }
 
 const rsa2048 = {
