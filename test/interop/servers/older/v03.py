@@ -21,6 +21,8 @@ from starlette.routing import Mount
 async def main():
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
+    # A caller that reads the URL comes at once, before uvicorn listens by itself.
+    listener.listen()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     rpc = grpc.aio.server()
     port = rpc.add_insecure_port("127.0.0.1:0")

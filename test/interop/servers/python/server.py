@@ -115,6 +115,8 @@ def guarded(app):
 async def main():
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
+    # A caller that reads the URL comes at once, before uvicorn listens by itself.
+    listener.listen()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     rpc = grpc.aio.server(interceptors=[Guard()])
     port = rpc.add_insecure_port("127.0.0.1:0")
