@@ -51,12 +51,23 @@ async function expectOutage(server: ServerProcess, refuse: () => Promise<void>, 
   const waiting = await begin(driver, "wait 6000");
   await refuse();
   await expect.poll(() => ready(server), { timeout: 10_000 }).toBe(503);
-  expect(await begin(driver, "echo refused")).toBe("UNAVAILABLE");
-  // Its turn ends meanwhile.
+  // A disk without room for the last message may have some for a smaller one.
+  const accepted: string[] = [];
+  const refused = async (): Promise<string> => {
+    const answer = await begin(driver, "echo refused");
+    if (answer !== "UNAVAILABLE") accepted.push(answer);
+    return answer;
+  };
+  await expect.poll(refused, { timeout: 10_000, interval: 100 }).toBe("UNAVAILABLE");
+  // The turn that waits ends meanwhile.
   await sleep(6_000);
   await mend();
   await expect.poll(() => ready(server), { timeout: 20_000 }).toBe(200);
   expect(await endOf(driver, waiting)).toBe("Waited for 6000 ms.");
+  for (const id of accepted) {
+    await endOf(driver, id);
+    expect(stateOf(await taskOf(driver, id))).toBe("TASK_STATE_COMPLETED");
+  }
   expect(await taskOf(driver, kept)).toEqual(before);
   const after = await begin(driver, "echo after");
   await endOf(driver, after);
