@@ -86,7 +86,7 @@ ${tableOf([["Id", "Level", "Requirement", "Result", "Tests"], ...own.map(cellsOf
 This page shows which requirements of the
 [A2A CLI specification](${cliSpecification.repository}) (version ${cliSpecification.version}, revision
 ${cliSpecification.revision}, under review) the commands of [Call agents from a shell](cli.md) meet, and the
-tests that show it. A run of these tests writes it:
+tests that show it. This command runs these tests and writes the page:
 
 \`\`\`sh
 npm run conformance -- --cli
@@ -94,8 +94,9 @@ npm run conformance -- --cli
 
 The tests call an agent over JSON-RPC, REST and gRPC that produces every state, part and error.
 Ids are written without their prefix \`A2ACLI_\`. A tier is met if all its requirements and those
-of the tiers below are; their SHOULD counts as MUST. ${tier === 0 ? "No tier is met." : `Tier ${tier} is met.`} The same as YAML, in the
-form of the specification's report, is in [cli-compliance.yaml](cli-compliance.yaml).
+of the tiers below are met, where SHOULD counts as MUST. ${tier === 0 ? "No tier is met." : `Tier ${tier} is met.`}
+[cli-compliance.yaml](cli-compliance.yaml) has the same results in the form of the specification's
+report.
 
 ${tables.join("\n")}`;
 }
