@@ -3,7 +3,7 @@ import { TracedIterator } from "../telemetry/tracer.js";
 import type { Agent, Turn } from "./agent.js";
 import type { AgentEvents } from "./agent-events.js";
 import type { AgentEvent } from "./event.js";
-import { beginEvents, beginSpan } from "./turn.js";
+import { beginAgent } from "./turn.js";
 
 /**
  * Calls of an agent's functions. Untyped authors may return anything, and an unhandled rejection would end the process.
@@ -14,8 +14,7 @@ import { beginEvents, beginSpan } from "./turn.js";
  * iterable, as of an `async execute()` without `*`, is accepted like the iterable.
  */
 export function startAgent(agent: Agent, turn: Turn): AgentEvents {
-  const events = beginEvents(turn);
-  const span = beginSpan(turn, agent);
+  const { events, span } = beginAgent(turn, agent);
   const agents = span === undefined ? executed(agent, turn) : span.run(() => executed(agent, turn));
   events.agent = span === undefined ? agents : new TracedIterator(span, agents);
   return events;

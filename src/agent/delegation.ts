@@ -141,6 +141,8 @@ export interface CallingTurn {
   contextBefore(agent: string, delegation: string): Promise<string | undefined>;
   /** True for an error of the task store that ends the execution, which continues once the store works. */
   isOutage(error: unknown): boolean;
+  /** Resolves when a question may end the turn: work that would be repeated in the next turn comes first. */
+  mayAsk(): Promise<void>;
   /**
    * Ends the turn with a question of another agent, whether or not the author reads that delegation. Resolves once the
    * turn ends the agent at the question.

@@ -74,6 +74,8 @@ interface TurnContext {
   journal?: StepJournal;
   /** Created when the agent is started. */
   events?: AgentEvents;
+  /** See `holdQuestions`. */
+  mayAsk?: () => Promise<void>;
   /** Begun when the agent is started, if spans are created. */
   span?: TracedSpan;
   /** Created at the first step. */
@@ -103,12 +105,19 @@ export function endCalls(turn: Turn, isPaused = false, failure?: string): void {
   endSpan(turn, undefined, failure);
 }
 
-/** Begins the span of a turn whose agent is started; undefined if no spans are created. */
-export function beginSpan(turn: Turn, agent: Agent): TracedSpan | undefined {
+/** Begins the events of a turn whose agent is started, and its span if spans are created. */
+export function beginAgent(turn: Turn, agent: Agent): { events: AgentEvents; span: TracedSpan | undefined } {
   const { [requestKey]: request, [aroundKey]: around } = turn as AgentTurn;
   const tracer = around.source.tracing?.tracer;
+  const events = new AgentEvents(around.source, request);
+  around.events = events;
   if (tracer !== undefined) around.span = beginTurnSpan(tracer, agent.card, request);
-  return around.span;
+  return { events, span: around.span };
+}
+
+/** Has questions of the turn's delegations wait until they may end the turn. */
+export function holdQuestions(turn: Turn, mayAsk: () => Promise<void>): void {
+  (turn as AgentTurn)[aroundKey].mayAsk = mayAsk;
 }
 
 /** Ends the span of a turn, if it has one that is open. @param state the task's, if there is a task */
@@ -125,13 +134,6 @@ export function traceOf(turn: Turn): TraceHeaders {
   if (span === undefined || span.traceParent === "") return request;
   // Without an SDK the span is the caller's own, whose header is passed on as it is.
   return isSameSpan(span.traceParent, request.traceParent) ? request : span;
-}
-
-/** Returns the events of the agent that is started for a turn. */
-export function beginEvents(turn: Turn): AgentEvents {
-  const { [requestKey]: request, [aroundKey]: around } = turn as AgentTurn;
-  around.events = new AgentEvents(around.source, request);
-  return around.events;
 }
 
 /** Keeps the turn's steps in the journal of its task, which its first event has created. */
@@ -264,9 +266,8 @@ class AgentTurn implements Turn {
 
   /** Returns a function without `this`, which can be taken from the turn. */
   get referencedTasks(): () => Promise<ReadableTask[]> {
-    const request = this[requestKey];
-    const { source } = this[aroundKey];
-    return async () => (await source.referencedTasks(request)).map((each) => copyMessage(each));
+    const { [requestKey]: request, [aroundKey]: around } = this;
+    return async () => (await around.source.referencedTasks(request)).map((each) => copyMessage(each));
   }
 
   get step(): Turn["step"] {
@@ -350,16 +351,15 @@ function formTurnOf(turn: AgentTurn): FormTurn {
 
 /** Returns the steps of a turn. Shared with all turns derived from it, because steps are counted. */
 function stepsOf(turn: AgentTurn): TurnSteps {
-  const around = turn[aroundKey];
-  const { position } = turn[requestKey];
-  around.steps ??= new TurnSteps({ position, aborter: around.aborter, span: around.span }, around.journal);
+  const { [aroundKey]: around, [requestKey]: request } = turn;
+  const { aborter, span, journal } = around;
+  around.steps ??= new TurnSteps({ position: request.position, aborter, span }, journal);
   return around.steps;
 }
 
 /** Returns the calls of a turn. Shared with all turns derived from it, because delegations are numbered. */
 function callsOf(turn: AgentTurn): TurnCalls {
-  const around = turn[aroundKey];
-  const request = turn[requestKey];
+  const { [aroundKey]: around, [requestKey]: request } = turn;
   const { source, aborter, task, events } = around;
   if (source.outgoing === undefined) throw new TypeError("This server calls no agents.");
   if (around.calls !== undefined) return around.calls;
@@ -375,6 +375,7 @@ function callsOf(turn: AgentTurn): TurnCalls {
     get deadline() {
       return aborter.deadline;
     },
+    mayAsk: async () => around.mayAsk?.(),
     ask: async (question) => events?.emit(question),
     relayed: () => source.relayed(request, signal),
     contextBefore: (agent, delegation) => source.contextBefore(request, { agent, delegation, signal }),

@@ -4,6 +4,7 @@ import { type Message, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Turn } from "../agent/agent.js";
 import { AgentError, TurnPaused } from "../agent/errors.js";
 import { type AgentEvent, working } from "../agent/event.js";
+import { holdQuestions } from "../agent/turn.js";
 import { orAborted, share, Waiters } from "../core/async.js";
 import { textOf } from "../task/plain.js";
 import { GrowingText } from "./growing-text.js";
@@ -172,6 +173,7 @@ export class ModelTurn {
     }
     for (const { call } of runs) yield* this.#announce(call);
     const group = new ToolGroup(runs.length, this.#over.signal);
+    holdQuestions(this.#turn, () => group.mayAsk());
     const run = async (each: NamedCall): Promise<void> => {
       const around = { messages: [...this.#messages], emit: group.emitter(this.#emitOnce), step: this.#step };
       outputs.set(each.call, await runTool({ ...each, ...around }));

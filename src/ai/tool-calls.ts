@@ -130,14 +130,19 @@ export class ToolGroup {
   /** Returns the function by which one of the tools emits events. */
   emitter(emit: (event: AgentEvent) => Promise<void>): (event: AgentEvent) => Promise<void> {
     return async (event) => {
-      if (event.kind === "status" && isInterrupted(event.state)) {
-        const others = this.#waiting.wait();
-        this.ended();
-        await orAborted(others, this.#over);
-        this.#busy++;
-      }
+      if (event.kind === "status" && isInterrupted(event.state)) await this.mayAsk();
       await emit(event);
     };
+  }
+
+  /** Holds the question of one of the tools. @throws TurnPaused if the turn ends meanwhile */
+  async mayAsk(): Promise<void> {
+    // A tool may leave a delegation behind that asks later.
+    if (this.#busy === 0) return;
+    const others = this.#waiting.wait();
+    this.ended();
+    await orAborted(others, this.#over);
+    this.#busy++;
   }
 
   ended(): void {

@@ -5,6 +5,7 @@ import { isSend, type SubTask } from "../agent/delegation.js";
 import { DelegationError, TurnPaused } from "../agent/errors.js";
 import { type AgentEvent, authRequired } from "../agent/event.js";
 import { isOwnRefusal } from "../client/credentials/own-refusal.js";
+import { orAborted } from "../core/async.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import type { Update } from "../task/answer.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
@@ -33,8 +34,7 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
   const answered = have.last !== undefined && have.taskId === "" && have.last.checkpoint.state === TaskState.COMPLETED;
   if (answered) return subTaskOf(agent, { message: have.last?.message });
   const relay = new Relay(place, have, job.options.artifacts === "hide");
-  if (remote.lacksCaller)
-    return yield* pauseTurn(job, relay.pause(authRequired(LACKS_CALLER), TaskState.AUTH_REQUIRED));
+  if (remote.lacksCaller) return yield* askForCaller(job, relay, LACKS_CALLER);
   const stop = new SubTaskCancellation(turn.signal, { pause: job.pause.signal, over: job.end }, job.cancelMs);
   const answering = answeringPosition(events, have.asked, place);
   const course = new DelegationRun(job, { place, have, relay, stop, answering });
@@ -60,8 +60,8 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
       job.logger.warn({ err: error, remote: agent }, "a delegation failed");
       throw new DelegationError(agent, failure);
     }
-    course.end();
-    return yield* pauseTurn(job, relay.pause(authRequired(REFUSED_CALLER), TaskState.AUTH_REQUIRED));
+    course.arrived();
+    return yield* askForCaller(job, relay, REFUSED_CALLER);
   } finally {
     stop.end();
     course.arrived();
@@ -73,6 +73,17 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
 
 const LACKS_CALLER = "Another agent must be called on your behalf: send a message with your credentials to continue.";
 const REFUSED_CALLER = "Another agent did not accept your credentials: send a message with new ones to continue.";
+
+/** Ends the turn with a question of our own for the caller's credentials. */
+async function* askForCaller(
+  job: DelegationJob,
+  relay: Relay,
+  question: string,
+): AsyncGenerator<AgentEvent, never, undefined> {
+  const { turn } = job;
+  await orAborted(turn.mayAsk(), turn.signal);
+  return yield* pauseTurn(job, relay.pause(authRequired(question), TaskState.AUTH_REQUIRED));
+}
 
 /**
  * Ends the turn with a question, and with it the other delegations that the author waits for. The question is the next
@@ -125,7 +136,7 @@ class DelegationRun {
     this.arrived = parts.answering === undefined ? () => {} : job.answers.sending();
   }
 
-  /** True if the sub-task needs no cancel, because it has ended or waits for its user. */
+  /** True if the sub-task needs no cancel, because it has ended. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -133,11 +144,6 @@ class DelegationRun {
   /** Notes that the other agent rejected the message sent in this run. */
   noteRejection(): void {
     if (this.#hasSent) this.#parts.have.sent = undefined;
-  }
-
-  /** Notes that it waits for its user. */
-  end(): void {
-    this.#isOver = true;
   }
 
   async *run(): AsyncGenerator<AgentEvent, SubTask, undefined> {
@@ -365,9 +371,8 @@ class DelegationRun {
 
   /** Ends the turn with this question; those of other delegations are asked in later turns. */
   async *#ask(event: AgentEvent): AsyncGenerator<AgentEvent, never, undefined> {
-    await this.#parts.stop.race(this.#job.answers.arrived());
-    // The generator may be ended at the question.
-    this.#isOver = true;
+    const { turn, answers } = this.#job;
+    await this.#parts.stop.race(turn.mayAsk().then(() => answers.arrived()));
     return yield* pauseTurn(this.#job, event);
   }
 

@@ -1,7 +1,7 @@
 import { jsonSchema, type ToolSet, tool } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
 import { Role, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Agent } from "../../../src/agent/agent.js";
+import type { Agent, Turn } from "../../../src/agent/agent.js";
 import { artifact, inputRequired, working } from "../../../src/agent/event.js";
 import { type AIAgentOptions, aiAgent, askUser } from "../../../src/ai/index.js";
 import { filesOf } from "../../../src/task/plain.js";
@@ -552,7 +552,7 @@ describe("tools that ask other agents and the user", () => {
     },
   };
 
-  const delegating: AIAgentOptions["tools"] = (turn) => ({
+  const delegating = (turn: Turn): ToolSet => ({
     ask: askUser(),
     weather: tool({
       inputSchema: anyObject,
@@ -585,6 +585,40 @@ describe("tools that ask other agents and the user", () => {
       "tool: weather=sunny on Friday",
     ]);
     expect(asked).toHaveLength(4);
+  });
+
+  it("hold other agents' questions back until a tool that runs meanwhile has ended, which runs once", async () => {
+    const gates = new Gates();
+    let bookings = 0;
+    const tools: AIAgentOptions["tools"] = (turn) => ({
+      ...delegating(turn),
+      book: tool({
+        inputSchema: anyObject,
+        execute: async (_, { abortSignal }) => {
+          await gates.pass("book", abortSignal);
+          return ++bookings;
+        },
+      }),
+    });
+    const calls = ["weather", "book", "weather"].map((name) => ({ name, input: { city: "Rome" } }));
+    const { model, asked } = scriptedModel(inOrder({ calls }, { text: ["Done."] }));
+    served = testAgent(aiAgent({ card, model, tools }), { remoteAgents: { weather } });
+    const task = await served.send("Go.", { returnImmediately: true });
+    await gates.reached("book");
+    // Time in which a question that is not held back would end the turn.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(stateOf(await served.get(task))).toBe(TaskState.WORKING);
+    gates.open("book");
+    expect(said(await served.settled(task)).at(-1)).toBe("agent: For which day?");
+    expect(said(await served.send("Monday", { task })).at(-1)).toBe("agent: For which day?");
+    expect(stateOf(await served.send("Friday", { task }))).toBe(TaskState.COMPLETED);
+    expect(bookings).toBe(1);
+    const lines = linesOf(asked[1]?.prompt ?? []).filter((line) => line.startsWith("tool"));
+    expect(lines.toSorted()).toEqual([
+      "tool: book=1",
+      "tool: weather=sunny on Friday",
+      "tool: weather=sunny on Monday",
+    ]);
   });
 
   it("lose no result of a tool that runs meanwhile", async () => {
