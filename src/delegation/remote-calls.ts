@@ -16,7 +16,7 @@ import { TurnPaused } from "../agent/errors.js";
 import type { AgentEvent } from "../agent/event.js";
 import { MAX_NAME, storedName } from "../agent/stored-name.js";
 import { classOf } from "../agent/turn-span.js";
-import { completionReason } from "../core/async.js";
+import { completionReason, onceDone } from "../core/async.js";
 import { lazyImport } from "../core/lazy.js";
 import { CauseLogger } from "../core/log.js";
 import {
@@ -110,12 +110,14 @@ class CallsOfTurn implements TurnCalls {
   readonly #canceling = new Set<Promise<void>>();
   /** The context in which each agent began to work last in this turn, by the agent's name. */
   readonly #contexts = new Map<string, string>();
-  #events: Promise<readonly RelayedEvent[]> | undefined;
+  /** Reads the events relayed before this turn. */
+  readonly #relayed: () => Promise<readonly RelayedEvent[]>;
 
   constructor(turn: CallingTurn, remotes: Remotes, options: RemotesOptions) {
     this.#turn = turn;
     this.#remotes = remotes;
     this.#options = options;
+    this.#relayed = onceDone(() => turn.relayed());
   }
 
   async call(agent: string, options: TurnCallOptions = {}): Promise<RemoteAgent> {
@@ -226,15 +228,6 @@ class CallsOfTurn implements TurnCalls {
       note(false);
       release();
     }
-  }
-
-  /** Reads the events relayed before this turn once. A read that failed is repeated for the next delegation. */
-  #relayed(): Promise<readonly RelayedEvent[]> {
-    this.#events ??= this.#turn.relayed().catch((error: unknown) => {
-      this.#events = undefined;
-      throw error;
-    });
-    return this.#events;
   }
 
   /**
