@@ -60,6 +60,12 @@ interface Flight {
   waiting: number;
 }
 
+/**
+ * Multiple of `issuerTimeoutMs` after which a token request counts as lost, and so does its use of the storage: an issuer
+ * is asked at most four times. On runtimes that stop a request's work with it, such as edge runtimes, it may never end.
+ */
+const LOST_AFTER = 4;
+
 /** True less than `ms` milliseconds after a time; false if the clock was set back since then. */
 function isRecent(at: number | undefined, ms: number): boolean {
   const passed = Date.now() - (at ?? Number.NEGATIVE_INFINITY);
@@ -227,9 +233,11 @@ export class TokenKeeper {
   /** Returns the pending request, or starts one. Its rejection is always handled. */
   #begin(entry: Entry, context: CredentialContext, scopes: readonly string[]): Flight {
     const { flight } = entry;
-    // On runtimes that stop a request's work with it, such as edge runtimes, a request may never complete.
+    // A call that waits may have been stopped too, unless the flow waits for its user.
     const isLost =
-      flight !== undefined && flight.waiting === 0 && performance.now() - flight.at > 4 * this.limits.issuerTimeoutMs;
+      flight !== undefined &&
+      (flight.waiting === 0 || this.#flow.isUnattended) &&
+      performance.now() - flight.at > LOST_AFTER * this.limits.issuerTimeoutMs;
     if (flight?.abort.signal.aborted === false && !isLost) return flight;
     const abort = new AbortController();
     const renew = (): Promise<Tokens> => this.#renew(entry, { context, scopes, signal: abort.signal });
@@ -288,7 +296,7 @@ export class TokenKeeper {
    */
   #refresh(entry: Entry, scopes: readonly string[], config: Configuration): Promise<Tokens | undefined> {
     if (entry.tokens?.refreshToken === undefined) return Promise.resolve(undefined);
-    return locked(this.#options.tokens, entry.key, async () => {
+    return locked(this.#options.tokens, entry.key, LOST_AFTER * this.limits.issuerTimeoutMs, async () => {
       const found = await this.#found(entry, scopes);
       const { tokens } = entry;
       if (found !== undefined) return found;

@@ -555,6 +555,16 @@ describe("a store of tokens", () => {
     expect(await tokenOf(credentials)).toMatch(/^Bearer /);
   });
 
+  it("holds no later call also where the first one waits for ever", async () => {
+    let asked = 0;
+    const get = () => (asked++ === 0 ? new Promise<undefined>(() => {}) : undefined);
+    const tokens: OAuthStorage = { get, set: () => {}, delete: () => {} };
+    const credentials = machine({ tokens, limits: { issuerTimeoutMs: 100 } });
+    void tokenOf(credentials);
+    await new Promise((resolve) => setTimeout(resolve, 410));
+    expect(await tokenOf(credentials)).toMatch(/^Bearer /);
+  });
+
   it.each(["", "{", "null", "7", '{"v":2}', '{"v":1,"accessToken":7}', '{"v":1,"accessToken":"leaked"}'])(
     "that has %j in it has nothing",
     async (junk) => {
@@ -591,6 +601,30 @@ describe("a store of tokens", () => {
     const refreshes = issuer.asked.filter(({ form }) => form.has("refresh_token"));
     expect(new Set(refreshes.map(({ form }) => form.get("refresh_token"))).size).toBe(refreshes.length);
     expect(refreshes.length).toBeGreaterThan(1);
+  });
+
+  it("is used again after work that never ended, by one at a time", async () => {
+    rotating();
+    const kept = new Map<string, string>();
+    let isStopped = false;
+    let reads = 0;
+    const tokens: OAuthStorage = {
+      // The second one of a renewal is read under the lock.
+      get: (key) => (isStopped && ++reads === 2 ? new Promise<undefined>(() => {}) : kept.get(key)),
+      set: (key, value) => kept.set(key, value),
+      delete: (key) => kept.delete(key),
+    };
+    const limits = { clockSkewMs: 0, issuerTimeoutMs: 300 };
+    const stopped = machine({ tokens, limits });
+    await tokenOf(stopped);
+    await new Promise((resolve) => setTimeout(resolve, 1_010));
+    isStopped = true;
+    void tokenOf(stopped);
+    await expect.poll(() => reads).toBe(2);
+    const others = Array.from({ length: 4 }, () => machine({ tokens, limits }));
+    const shown = await Promise.all(others.map((each) => tokenOf(each)));
+    expect(new Set(shown).size).toBe(1);
+    expect(issuer.asked.filter(({ form }) => form.has("refresh_token"))).toHaveLength(1);
   });
 
   it("has refresh tokens used once by processes, which have a lock in common", async () => {
