@@ -18,7 +18,7 @@ import { issuerFailure } from "./failures.js";
 import { flowCredential } from "./flow-credential.js";
 import { signedInKeeper } from "./kept.js";
 import { checkOAuthOptions, type OAuthOptions, oauthChecks } from "./options.js";
-import type { OAuthStorage } from "./storage.js";
+import { locked, type OAuthStorage } from "./storage.js";
 import type { TokenKeeper } from "./token-keeper.js";
 import { isTexts, parsedObject } from "./tokens.js";
 
@@ -175,12 +175,21 @@ class SignIns {
     }
   }
 
-  /** Removes a pending sign-in, which is valid once whatever its result. */
+  /**
+   * Removes a pending sign-in, which is valid once whatever its result: an issuer that gets a code twice revokes its
+   * tokens (RFC 6749, 4.1.2), and a page may finish a sign-in twice at once.
+   */
   async #take(state: string): Promise<PendingSignIn | undefined> {
     const { storage } = this.#options;
-    const pending = readPending(await storage.get(storageKey(state)));
-    await storage.delete(storageKey(state));
-    const isLate = pending === undefined || Date.now() - pending.at > this.#keeper.limits.signInMs;
+    const { signInMs, issuerTimeoutMs } = this.#keeper.limits;
+    const key = storageKey(state);
+    const text = await locked(storage, key, issuerTimeoutMs, async () => {
+      const found = await storage.get(key);
+      await storage.delete(key);
+      return found;
+    });
+    const pending = readPending(text);
+    const isLate = pending === undefined || Date.now() - pending.at > signInMs;
     return isLate ? undefined : pending;
   }
 

@@ -689,6 +689,14 @@ describe("a sign-in", () => {
     expect(issuer.count()).toBe(0);
   });
 
+  it("is good once, also when it is finished twice at once", async () => {
+    const credential = page(new Map());
+    const back = answerTo(await credential.begin(agent()));
+    const ended = await Promise.allSettled([credential.finish(back), credential.finish(back)]);
+    expect(ended.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    expect(issuer.count()).toBe(1);
+  });
+
   it("does not end in another user's session", async () => {
     const back = answerTo(await page(new Map()).begin(agent()));
     expect((await failing(page(new Map()).finish(back))).reason).toBe("UNAUTHENTICATED");
