@@ -32,14 +32,15 @@ export async function originPosition(job: DelegationJob): Promise<number> {
  * again.
  */
 async function isSameCall(job: DelegationJob, checkpoint: RelayCheckpoint): Promise<boolean> {
-  const { turn, remote, message, outageMs } = job;
+  const { turn, remote, message, outageMs, pause, end } = job;
+  const signal = AbortSignal.any([turn.signal, pause.signal, end]);
   const { taskId: id, origin } = checkpoint;
   if (id === "") return false;
   const began = await turn.messageAt(origin);
   const { messageId } = await sendNames(turn.request, checkpoint, began);
-  const read = async () => (await remote.client()).getTask({ id }, { signal: turn.signal, headers: remote.headers() });
+  const read = async () => (await remote.client()).getTask({ id }, { signal, headers: remote.headers() });
   try {
-    const { status, history } = await retryWhileUnavailable(read, outageMs, turn.signal);
+    const { status, history } = await retryWhileUnavailable(read, outageMs, signal);
     const state = status?.state ?? TaskState.UNSPECIFIED;
     if (isTerminal(state) && state !== TaskState.COMPLETED) return false;
     const sent = history.find((each) => each.messageId === messageId)?.parts;

@@ -28,12 +28,17 @@ export class SubTaskCancellation {
     this.#turn = turn;
     this.#pause = pause;
     this.#over = over;
-    for (const signal of [turn, pause, over]) share(signal);
-    pause.addEventListener("abort", this.#onPause, { once: true });
-    over.addEventListener("abort", this.#onOver, { once: true });
     this.#ms = ms;
-    if (turn.aborted) this.#onAbort();
-    else turn.addEventListener("abort", this.#onAbort, { once: true });
+    this.#onEnd(turn, this.#onAbort);
+    this.#onEnd(pause, this.#onPause);
+    this.#onEnd(over, this.#onOver);
+  }
+
+  /** Calls back when a signal fires, or at once if it has fired. */
+  #onEnd(signal: AbortSignal, callback: () => void): void {
+    share(signal);
+    if (signal.aborted) callback();
+    else signal.addEventListener("abort", callback, { once: true });
   }
 
   /** Signal for the calls of the delegation. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { artifact, completed } from "../../src/agent/event.js";
+import { artifact, completed, inputRequired } from "../../src/agent/event.js";
 import { remoteBounds } from "../../src/delegation/remotes.js";
 import { testAgent } from "../../src/testing/index.js";
 import { setConstants } from "../support/constants.js";
-import { agentOf } from "./servers.js";
+import { agentOf, Servers } from "./servers.js";
 
 /** An agent that works until it is stopped, and why each of its tasks was. */
 function endless() {
@@ -75,6 +75,61 @@ describe("what a turn leaves open when it ends", () => {
     process.off("warning", note);
     expect(warnings).toEqual([]);
   });
+
+  it("begins nothing new at the question of another agent", async () => {
+    const asks = agentOf("Asks", async function* () {
+      yield inputRequired("Which?");
+    });
+    let begun = 0;
+    const other = agentOf("Other", async function* () {
+      begun++;
+      yield completed("done");
+    });
+    let isLeft = false;
+    const front = agentOf("Front", async function* (turn) {
+      const later = turn.delegate("other");
+      try {
+        yield* turn.delegate("asks");
+      } finally {
+        await later.next().catch(() => {});
+        isLeft = true;
+      }
+    });
+    await using test = testAgent(front, { remoteAgents: { asks, other } });
+    expect((await test.send("go")).status?.state).toBe(TaskState.INPUT_REQUIRED);
+    await expect.poll(() => isLeft).toBe(true);
+    expect(begun).toBe(0);
+  });
+
+  it("ends with it also while a delegation asks an agent that is away what it was told before", async () => {
+    const servers = new Servers();
+    const other = await servers.serve(
+      agentOf("Other", async function* () {
+        yield completed("done");
+      }),
+    );
+    const front = agentOf(
+      "Front",
+      async function* (turn) {
+        const work = turn.delegate("other", "work");
+        if (turn.history.length === 0) {
+          yield* work;
+          return yield inputRequired("Which?");
+        }
+        await servers.close();
+        work.next().catch(() => {});
+        yield completed("enough");
+      },
+      { recover: "restart" },
+    );
+    const limits = { cancelGraceMs: 20_000 };
+    await using test = testAgent(front, { remoteAgents: { other: other.url }, limits });
+    const task = await test.send("go");
+    expect(task.status?.state).toBe(TaskState.INPUT_REQUIRED);
+    const since = performance.now();
+    expect(said(await test.send("this", { task }))).toBe("enough");
+    expect(performance.now() - since).toBeLessThan(5_000);
+  }, 30_000);
 
   it("begins nothing new", async () => {
     const { agent } = endless();
