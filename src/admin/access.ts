@@ -66,12 +66,14 @@ export class AdminAccess implements OperatorAccess {
       : this.#operator(call, caller, role);
   }
 
-  /** Only an identity provider that cannot be reached lets the stream continue. @throws A2AError */
+  /** Only an identity provider that cannot be reached, or is busy, lets the stream continue. @throws A2AError */
   async recheck(call: Call, role: Role): Promise<void> {
+    // Guesses of others at the same address must not prevent the check, and it is none itself.
+    call.attemptsFrom = "";
     try {
       await this.admit(call, role);
     } catch (error) {
-      if (toA2AError(error).reason !== "UNAVAILABLE") throw error;
+      if (!/^(UNAVAILABLE|TOO_MANY_REQUESTS)$/.test(toA2AError(error).reason)) throw error;
     }
   }
 

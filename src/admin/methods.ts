@@ -16,8 +16,6 @@ export interface Operator {
 export interface AdminContext {
   readonly call: Call;
   readonly operator: Operator;
-  /** Checks the credentials of a stream again, if that is due. @throws A2AError once they are refused */
-  readonly recheck: () => Promise<void>;
 }
 
 /** One function per rpc of the operator's service, by its local name. Those of streaming rpcs return an iterable. */

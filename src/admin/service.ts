@@ -1,7 +1,6 @@
 import { type DescField, type DescMessage, type DescMethod, type Message, ScalarType } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Audit, AuditFacts } from "../audit/audit.js";
-import type { Call } from "../core/call.js";
 import { A2AError, invalid, toA2AError } from "../core/error.js";
 import { mapStream } from "../core/map-stream.js";
 import { toCallerError } from "../engine/log/outage.js";
@@ -13,9 +12,10 @@ import { OutgoingBudget } from "../service/outgoing-budget.js";
 import { type Rule, rulesFor } from "../service/rules.js";
 import { validatorOf } from "../service/validation.js";
 import { fieldValue } from "../wire/field-rules.js";
-import { credentialsCheck, type OperatorAccess } from "./access.js";
+import type { OperatorAccess } from "./access.js";
 import { operatorAudit, operatorLog, writeFacts } from "./audit.js";
 import { CallAgents, noteSubject } from "./call-facts.js";
+import { CheckedStream } from "./checked-stream.js";
 import { adminBounds, adminLimitsOf } from "./limits.js";
 import type { AdminContext, AdminMethods, Role } from "./methods.js";
 import { answerOperation } from "./operations/answer.js";
@@ -54,16 +54,21 @@ export function createAdminInvoke(parts: AdminParts, { access, logsCalls, afterS
   return chain(interceptors, async (invocation) => {
     const { method, request, call } = invocation;
     const role = roleOf(method);
-    const context = { call, operator: await access.admit(call, role), recheck: recheckOf(access, call, role) };
+    const context = { call, operator: await access.admit(call, role) };
     const violations = violationsOf(method.input, request);
     if (violations.length > 0) throw invalid(violations);
     const named = await noteSubject(call, request, agents);
-    const run = (): Promise<InvocationResult> => {
+    const run = async (): Promise<InvocationResult> => {
       const operation = methods[method.localName as keyof AdminMethods] as
         | ((request: Message, context: AdminContext) => InvocationResult | Promise<InvocationResult>)
         | undefined;
       if (operation === undefined) throw new A2AError("METHOD_NOT_FOUND", "Method not found.");
-      return withCallerErrors(() => operation(request, context));
+      try {
+        const answer = await operation(request, context);
+        return isStream(answer) ? mapStream(answer, new CheckedStream(access, call, role)) : answer;
+      } catch (error) {
+        throw toCallerError(error);
+      }
     };
     return role === "read" || parts.audit === undefined
       ? run()
@@ -71,28 +76,9 @@ export function createAdminInvoke(parts: AdminParts, { access, logsCalls, afterS
   });
 }
 
-function recheckOf(access: OperatorAccess, call: Call, role: Role): () => Promise<void> {
-  let checkedAt = performance.now();
-  return async () => {
-    if (performance.now() - checkedAt < credentialsCheck.everyMs) return;
-    checkedAt = performance.now();
-    await access.recheck?.(call, role);
-  };
-}
-
 /** Returns the role that a method needs, which its descriptor tells. */
 export function roleOf({ idempotency }: DescMethod): Role {
   return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS ? "read" : "write";
-}
-
-/** Runs a method, and converts failures of the store to the errors that callers of the protocol get. */
-async function withCallerErrors(run: () => InvocationResult | Promise<InvocationResult>): Promise<InvocationResult> {
-  try {
-    const answer = await run();
-    return isStream(answer) ? mapStream(answer, { item: (message) => message, failed: toCallerError }) : answer;
-  } catch (error) {
-    throw toCallerError(error);
-  }
 }
 
 /** Runs a method that changes something. It is recorded before it begins, and again if it fails. */

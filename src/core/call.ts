@@ -177,6 +177,7 @@ export class Call {
   #responseHeaders: Map<string, string> | undefined;
   #cancellation: Cancellation | undefined;
   #peer: Peer | undefined;
+  #attemptsFrom: string | undefined;
   #requestId: string | undefined;
 
   constructor(start: CallStart) {
@@ -238,7 +239,11 @@ export class Call {
 
   /** See CallStart. */
   get attemptsFrom(): string {
-    return this.#start.attemptsFrom ?? this.peer.address;
+    return this.#attemptsFrom ?? this.#start.attemptsFrom ?? this.peer.address;
+  }
+
+  set attemptsFrom(address: string) {
+    this.#attemptsFrom = address;
   }
 
   /** See CallStart. */

@@ -85,12 +85,7 @@ describe("FollowTasks on a shared store", () => {
     const control = { onChange: () => () => {}, isClosing: false };
     const parts = { store, engine: { control } } as unknown as AdminParts;
     const follow = (client: LazyAbortController): Promise<unknown> =>
-      followTasks(
-        parts,
-        poll,
-        {} as never,
-        { call: { cancellation: client }, recheck: async () => {} } as never,
-      ).next();
+      followTasks(parts, poll, {} as never, { call: { cancellation: client } } as never).next();
     /** Lets ten seconds pass. */
     const wait = async (): Promise<number> => {
       const before = polls();

@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { credentialsCheck } from "../../src/admin/access.js";
 import { tokensPoll } from "../../src/admin/tokens.js";
+import { httpBearerScheme } from "../../src/auth/index.js";
+import { failedAttempts } from "../../src/auth/throttle.js";
 import { createServer, type Logger } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
@@ -137,6 +139,70 @@ describe("a tokens file", () => {
 
   it("is refused if it does not exist", async () => {
     await expect(open()).rejects.toThrow(/admin\.tokensFile .*ENOENT/);
+  });
+});
+
+describe("an open stream", () => {
+  /** Operators, each with a stream: of all tasks, or of one. */
+  const all = [
+    { name: "rita", role: "read", token: tokens.read, ofOne: false },
+    { name: "ron", role: "read", token: tokens.caller, ofOne: true },
+    { name: "wendy", role: "write", token: tokens.write, ofOne: false },
+    { name: "will", role: "write", token: tokens.other, ofOne: true },
+  ];
+
+  async function waitingTask(url: string | undefined): Promise<string> {
+    const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "ask Which?" }] };
+    const headers = { "x-key": tokens.caller, "a2a-version": "1.0", "content-type": "application/json" };
+    const body = JSON.stringify({ message });
+    const answer = await fetch(`${url}/message:send`, { method: "POST", headers, body });
+    return ((await answer.json()) as { task: { id: string } }).task.id;
+  }
+
+  it.each([
+    ["", 400],
+    [", also while guesses at its address have failed", 429],
+  ])("ends when its token is withdrawn, and no other does%s", async (_when, status) => {
+    setConstants(credentialsCheck, { everyMs: 20 });
+    setConstants(failedAttempts, { intervalMs: 3_600_000 });
+    const checks = new Map<string, number>();
+    let valid = all;
+    const check = async (token: string) => {
+      checks.set(token, (checks.get(token) ?? 0) + 1);
+      const found = valid.find((each) => each.token === token);
+      return found && { owner: found.name, scopes: [found.role] };
+    };
+    const security = { schemes: { sso: httpBearerScheme({ check }) } };
+    const limits = { maxFailedAttempts: 1, shutdownGraceMs: 50 };
+    const roles = { read: "read", write: "write" };
+    world = await openWorld({ tokens: undefined, security, roles } as never, { limits });
+    const { address, server } = world;
+    const task = `/v1/tasks/${await waitingTask(server.url)}:follow`;
+    const ended: string[] = [];
+    const stop = new AbortController();
+    const follow = async (token: string, path: string): Promise<void> => {
+      const { body } = await fetch(`http://${address}${path}`, { headers: bearer(token), signal: stop.signal });
+      await body?.pipeTo(new WritableStream());
+    };
+    const streams = all.map(({ token, name, ofOne }) =>
+      follow(token, ofOne ? task : "/v1/tasks:follow")
+        .catch(() => {})
+        .then(() => void ended.push(name)),
+    );
+    await vi.waitFor(() => expect(checks.size).toBe(all.length), { timeout: 10_000 });
+    if (status === 429) expect(await statusOf(tokens.wrong)).toBe(401);
+    // Time for each stream to be checked again, several times.
+    const before = new Map(checks);
+    await vi.waitFor(() => {
+      for (const { token } of all) expect(checks.get(token)).toBeGreaterThan((before.get(token) ?? 0) + 3);
+    }, 10_000);
+    expect(ended).toEqual([]);
+    valid = all.slice(2);
+    await Promise.all(streams.slice(0, 2));
+    expect(await statusOf(tokens.write)).toBe(status);
+    expect(ended.sort()).toEqual(["rita", "ron"]);
+    stop.abort();
+    await Promise.all(streams);
   });
 });
 

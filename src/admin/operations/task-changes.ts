@@ -36,9 +36,10 @@ export async function* followTasks(
   parts: AdminParts,
   poll: ChangePoll,
   request: FollowTasksRequest,
-  { call: { cancellation: client }, recheck }: Pick<AdminContext, "call" | "recheck">,
+  { call }: Pick<AdminContext, "call">,
 ): AsyncGenerator<FollowTasksResponse> {
   const { engine, store } = parts;
+  const client = call.cancellation;
   const changes = new Changes();
   // Both this process and the poll of a shared store may report a change.
   const sent = new Map<string, number>();
@@ -49,7 +50,6 @@ export async function* followTasks(
     while (!client.canceled) {
       await changes.next();
       if (client.canceled) return;
-      await recheck();
       if (engine.control.isClosing) throw new A2AError("UNAVAILABLE", "The server is shutting down.");
       for (const taskId of changes.take()) {
         const head = await store.head({ taskId });
