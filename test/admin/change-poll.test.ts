@@ -77,6 +77,25 @@ describe("FollowTasks on a shared store", () => {
     await following;
   });
 
+  it("reports a change that a failed poll has met", async () => {
+    let leased: readonly unknown[] = [{ taskId: "one", position: 1 }];
+    let failures = 0;
+    const head = async () => {
+      if (failures-- > 0) throw new Error("The store fails.");
+      return { taskId: "one", position: 2 };
+    };
+    const store = { shared: true, listLeased: async () => leased, listHeads: async () => ({ heads: [] }), head };
+    const poll = new ChangePoll(store as never);
+    const told: string[] = [];
+    const stream = { add: (taskId: string) => told.push(taskId), fail: () => {} } as never;
+    await poll.subscribe(stream);
+    leased = [];
+    failures = 1;
+    await expect(poll.subscribe({} as never)).rejects.toThrow("fails");
+    await vi.waitFor(() => expect(told).toEqual(["one"]), { timeout: 10_000 });
+    poll.unsubscribe(stream);
+  });
+
   it("polls only while there is a stream", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { store, polls } = countingStore(temporaryFile());

@@ -185,8 +185,9 @@ export class ChangePoll {
     const before = this.#seen;
     const found = new Map<string, number>();
     for await (const { taskId, position } of this.#candidates()) found.set(taskId, position);
-    this.#seen = found;
     if (before !== undefined) await this.#notifyChanged(before, found);
+    // A poll that fails leaves its changes to the next one.
+    this.#seen = found;
     for (const stream of subscribing) this.#streams.add(stream);
   }
 
