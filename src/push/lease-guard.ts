@@ -1,4 +1,4 @@
-import { background } from "../core/async.js";
+import { background, share } from "../core/async.js";
 import type { EnginePushes } from "../engine/pushes.js";
 
 /**
@@ -50,6 +50,7 @@ export class LeaseGuard {
   }
 
   #arm(): void {
+    share(this.#over.signal);
     this.#timer = background(setTimeout(() => this.#check(), Math.max(1, this.#leftMs)));
   }
 
