@@ -74,7 +74,7 @@ export class Dispatcher {
     share(this.#shutdown.signal);
     this.#clock = new DueClock(options.now ?? Date.now, () => this.#repair.noteSetback());
     this.#hosts = new Hosts(limits);
-    this.#probes = new ProbeBudget(limits.maxDeliveries);
+    this.#probes = new ProbeBudget(limits.maxDeliveries, () => this.#sends.next());
     this.#leaseGuard = new LeaseGuard(pushes, store.shared);
     const now = (): number => this.#clock.now();
     this.#repair = new ClockSkewRepair({ store, limits, logger: options.logger, now, wake: () => this.wake() });
@@ -330,7 +330,7 @@ export class Dispatcher {
   /** Starts deliveries queued for a host, within its limits. */
   #next(host: Host<Delivery>): void {
     const { waiting } = host;
-    this.#sends.next(host);
+    this.#sends.next();
     for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
       const admission = this.#askFor(next, true);
       if (admission === "wait") break;

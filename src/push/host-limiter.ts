@@ -263,10 +263,15 @@ export class ProbeBudget {
   readonly #max: number;
   readonly #maxOfOwner: number;
   readonly #byOwner = new Map<string, number>();
+  readonly #freed: () => void;
   #count = 0;
 
-  /** @param places number of slots */
-  constructor(places: number) {
+  /**
+   * @param places number of slots
+   * @param freed called when a slot becomes free
+   */
+  constructor(places: number, freed: () => void) {
+    this.#freed = freed;
     this.#max = Math.max(1, Math.floor(places / SHARE));
     this.#maxOfOwner = Math.max(1, Math.floor(this.#max / SHARE_OF_OWNER));
   }
@@ -287,6 +292,7 @@ export class ProbeBudget {
       isOver = true;
       this.#count--;
       decrement(this.#byOwner, owner);
+      this.#freed();
     };
   }
 }

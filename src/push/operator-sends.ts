@@ -1,4 +1,4 @@
-import { pause, Waiters, within } from "../core/async.js";
+import { boundedCall, ignore, pause } from "../core/async.js";
 import { A2AError, invalid } from "../core/error.js";
 import type { LogCause } from "../core/log.js";
 import type { PushConfigKey, StoredPushConfig, TaskHead } from "../store/task-store.js";
@@ -61,9 +61,10 @@ interface Destination {
 
 /** An operator's event that waits for a slot. */
 interface Waiter {
+  readonly host: Host<unknown>;
   readonly owner: string;
-  isAdmitted: boolean;
-  readonly admit: () => void;
+  /** Starts it. @param endProbe see `#tryAcquire` */
+  readonly admit: (endProbe: () => void) => void;
 }
 
 /**
@@ -72,7 +73,7 @@ interface Waiter {
  */
 export class OperatorSends {
   readonly #own: OperatorSendsParts;
-  readonly #waiting = new Map<string, Set<Waiter>>();
+  readonly #waiting = new Set<Waiter>();
 
   constructor(own: OperatorSendsParts) {
     this.#own = own;
@@ -91,8 +92,7 @@ export class OperatorSends {
     const notification = generation === undefined ? await this.#test(found) : await this.#event(found, generation);
     if (typeof target === "string") return this.#unsent(found, notification.generation, target);
     const host = this.#own.hosts.get(target.host, performance.now());
-    await this.#admitted(host, found.head.owner);
-    const endProbe = host.isHealthy ? () => {} : this.#own.probes.begin(found.head.owner);
+    const endProbe = await this.#acquire(host, found.head.owner);
     try {
       return await this.#post(found, notification, { target, host, trace });
     } finally {
@@ -102,13 +102,11 @@ export class OperatorSends {
     }
   }
 
-  /** Gives free slots of a host to the events that wait for it. */
-  next(host: Host<unknown>): void {
-    for (const waiter of this.#waiting.get(host.key) ?? []) {
-      if (waiter.isAdmitted) continue;
-      if (!host.tryAcquire(performance.now(), this.#own.probes.hasCapacity(waiter.owner))) return;
-      waiter.isAdmitted = true;
-      waiter.admit();
+  /** Gives free slots to the events that wait for them. */
+  next(): void {
+    for (const { host, owner, admit } of this.#waiting) {
+      const endProbe = this.#tryAcquire(host, owner);
+      if (endProbe !== undefined) admit(endProbe);
     }
   }
 
@@ -187,19 +185,24 @@ export class OperatorSends {
     throw unknownGeneration("is not one of an event of this task");
   }
 
-  /** Waits for a free slot of a host. @throws A2AError UNAVAILABLE */
-  async #admitted(host: Host<unknown>, owner: string): Promise<void> {
-    if (host.tryAcquire(performance.now(), this.#own.probes.hasCapacity(owner))) return;
-    const admission = new Waiters();
-    const waiter: Waiter = { owner, isAdmitted: false, admit: () => admission.release() };
-    const waiting = this.#waiting.get(host.key) ?? new Set();
-    this.#waiting.set(host.key, waiting.add(waiter));
-    await within(WAIT_MS, admission.wait());
-    waiting.delete(waiter);
-    if (waiting.size === 0) this.#waiting.delete(host.key);
-    if (!waiter.isAdmitted) {
-      throw new A2AError("UNAVAILABLE", "The host of the webhook has no free slot.", { retryAfterMs: WAIT_MS });
-    }
+  /**
+   * Takes a free slot of a host until `release`, and one for unproven hosts if it is unproven.
+   * @returns a function that frees the latter; undefined if no slot is free
+   */
+  #tryAcquire(host: Host<unknown>, owner: string): (() => void) | undefined {
+    const { probes } = this.#own;
+    if (!host.tryAcquire(performance.now(), probes.hasCapacity(owner))) return undefined;
+    return host.isHealthy ? ignore : probes.begin(owner);
+  }
+
+  /** The same, but waits until a slot is free. @throws A2AError UNAVAILABLE */
+  async #acquire(host: Host<unknown>, owner: string): Promise<() => void> {
+    const begin = (admit: Waiter["admit"]): (() => void) => {
+      const waiter: Waiter = { host, owner, admit };
+      this.#waiting.add(waiter);
+      return () => this.#waiting.delete(waiter);
+    };
+    return this.#tryAcquire(host, owner) ?? boundedCall(begin, { timeout: { ms: WAIT_MS, error: noFreeSlot } });
   }
 
   async #post(found: Found, notification: Notification, { target, host, trace }: Destination): Promise<Attempt> {
@@ -259,6 +262,9 @@ export class OperatorSends {
 }
 
 const noTrace: TraceHeaders = { traceParent: "", traceState: "" };
+
+const noFreeSlot = (): A2AError =>
+  new A2AError("UNAVAILABLE", "The host of the webhook has no free slot.", { retryAfterMs: WAIT_MS });
 
 const unknownConfig = (): A2AError =>
   new A2AError("TASK_NOT_FOUND", "The push notification configuration does not exist.");

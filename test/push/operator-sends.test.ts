@@ -6,7 +6,7 @@ import { outgoingPushes } from "../../src/push/dispatcher.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { StoredDelivery, TaskStore } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
-import { accept, Receiver, refuse } from "./receiver.js";
+import { accept, Receiver, receive, refuse } from "./receiver.js";
 import { chunk, Log, Rig, type RigOptions, status } from "./rig.js";
 
 const patience = { timeout: 20_000, interval: 10 };
@@ -134,6 +134,36 @@ describe("a test event", () => {
     // The delivery keeps its slot.
     await expect.poll(() => open.length, patience).toBe(2);
     expect(one.dispatcher.status.working).toBe(1);
+  });
+
+  it("goes once another unproven host frees the only slot for those, one at a time", async () => {
+    const others = [await receive(), await receive()];
+    const limits = { maxDeliveries: 2, pushTimeoutMs: 600_000 };
+    const one = await rig({ receivers: [receiver, ...others], limits }).start();
+    const logs: Log[] = [];
+    for (const each of others) {
+      each.answer = refuse(410);
+      const log = await Log.create(store, [each.url("/a")]);
+      one.news();
+      await expect.poll(async () => (await stateOf(log)).state, patience).toBe("dead");
+      logs.push(log);
+    }
+    const open: (() => void)[] = [];
+    for (const each of [receiver, ...others]) {
+      each.answer = (_, response) => void open.push(() => response.writeHead(204).end());
+    }
+    await Log.create(store, [receiver.url("/a")]);
+    one.news();
+    await expect.poll(() => open.length, patience).toBe(1);
+    const tests = logs.map((log) => test(one, log));
+    for (let ended = 0; ended < 3; ended++) {
+      await expect.poll(() => open.length, patience).toBe(ended + 1);
+      // Time for another one, which must wait.
+      await sleep(100);
+      expect(open).toHaveLength(ended + 1);
+      open[ended]?.();
+    }
+    expect((await Promise.all(tests)).map(({ failure }) => failure)).toEqual(["", ""]);
   });
 
   it("ends with the server", async () => {
