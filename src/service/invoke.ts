@@ -16,9 +16,10 @@ export type InvocationResult = Message | AsyncIterable<Message>;
 
 /**
  * A function that runs once around every call of every binding. It may refuse the call with an A2AError, pass on
- * another request, watch the answer or replace it. `call` has the caller (`call.caller`), the address (`call.peer`) and
- * the headers of the request, and takes headers of the response. An interceptor that waits for nothing returns the
- * promise as it is and refuses by throwing synchronously; the outermost interceptor catches both.
+ * another request, watch the answer or replace it, and pass it on again after an answer or an error. `call` has the
+ * caller (`call.caller`), the address (`call.peer`) and the headers of the request, and takes headers of the response. An
+ * interceptor that waits for nothing returns the promise as it is and refuses by throwing synchronously; the outermost
+ * interceptor catches both.
  */
 export type ServiceInterceptor = (next: Invoke) => Invoke;
 

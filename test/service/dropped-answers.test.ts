@@ -134,6 +134,26 @@ describe("a large answer that is not written", () => {
   });
 });
 
+describe("a call that an interceptor passes on twice at once", () => {
+  it("is passed on once, and its large answer keeps its room until it is written", async () => {
+    const errors: unknown[] = [];
+    const a2a = serve((next) => async (invocation) => {
+      const first = next(invocation);
+      if (isOdd(invocation)) await next(invocation).catch((error) => errors.push(error));
+      return first;
+    });
+    const ids = await made(a2a, 4);
+    expect(await statuses(a2a, ids, true)).toEqual(ids.map(() => 200));
+    expect(errors).toEqual(ids.map(() => expect.objectContaining({ message: expect.stringContaining("again") })));
+    const unread = await Promise.all(ids.slice(0, 2).map((id) => a2a.fetch(oddRequest(id))));
+    expect(unread.map(({ status }) => status)).toEqual([200, 200]);
+    // Both have room until they are read, so a third has none.
+    expect(await statuses(a2a, ids.slice(2, 3))).toEqual([429]);
+    await Promise.all(unread.map((response) => response.arrayBuffer()));
+    expect(await statuses(a2a, ids)).toEqual(ids.map(() => 200));
+  });
+});
+
 describe("a call that its interceptors pass on once it is over", () => {
   /** Interceptors that pass odd calls on when the test lets them, and what came of it. */
   class Late {
@@ -176,9 +196,6 @@ describe("a call that its interceptors pass on once it is over", () => {
     }
   }
 
-  const get = (id: string, signal?: AbortSignal): Request =>
-    new Request(at(`/tasks/${id}`), { headers: { "x-odd": "1" }, ...(signal && { signal }) });
-
   it("is refused, and keeps no room, when its client has left", async () => {
     const late = new Late();
     const a2a = serve(late.interceptor);
@@ -186,7 +203,7 @@ describe("a call that its interceptors pass on once it is over", () => {
     for (const id of ids) {
       const leaving = new AbortController();
       const isBegun = late.begun();
-      const answered = a2a.fetch(get(id, leaving.signal)).then((response) => response.arrayBuffer());
+      const answered = a2a.fetch(oddRequest(id, leaving.signal)).then((response) => response.arrayBuffer());
       await isBegun;
       leaving.abort();
       await answered.catch(() => {});
@@ -218,13 +235,16 @@ describe("a call that its interceptors pass on once it is over", () => {
     const a2a = serve(impatient, late.interceptor);
     const ids = await made(a2a, 4);
     for (const id of ids) {
-      expect((await a2a.fetch(get(id))).status).toBe(200);
+      expect((await a2a.fetch(oddRequest(id))).status).toBe(200);
       await late.proceed();
     }
     expect(late.outcomes).toEqual(ids.map(() => "passed on"));
     expect(await statuses(a2a, ids)).toEqual(ids.map(() => 200));
   });
 });
+
+const oddRequest = (id: string, signal?: AbortSignal): Request =>
+  new Request(at(`/tasks/${id}`), { headers: { "x-odd": "1" }, ...(signal && { signal }) });
 
 const rpcPath = `/${A2AService.typeName}/${A2AService.method.getTask.name}`;
 

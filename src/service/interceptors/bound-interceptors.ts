@@ -38,6 +38,8 @@ export function boundInterceptors(): { readonly outer: ServiceInterceptor; reado
       const watch = watches.get(invocation.call);
       if (watch === undefined) return next(invocation);
       if (watch.failure !== undefined) throw watch.failure;
+      // A call has room for one large answer, and one time limit.
+      if (watch.isInside) throw new Error("an interceptor called next() again before it had an answer or an error");
       watch.isInside = true;
       try {
         return await next(invocation);
