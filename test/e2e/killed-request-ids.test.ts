@@ -32,7 +32,7 @@ describe("a server that is killed while an agent works", { timeout: 200_000 }, (
     await first.kill();
     const second = await home.start();
     const said = (): unknown[] => linesOf(second, "before-the-crash").map(({ msg, message: text }) => msg ?? text);
-    await expect.poll(said, patience).toContain("an execution that was cut off runs again");
+    await expect.poll(said, patience).toContain("an interrupted turn runs again");
     await post(second, `/tasks/${task.id}:cancel`, {}, { "x-request-id": "after-the-crash" });
     await expect.poll(said, patience).toContain("an execution ended");
     for (const line of linesOf(second, "before-the-crash")) {

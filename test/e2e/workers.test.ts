@@ -95,7 +95,7 @@ describe.each(workerStores)("parley serve --workers 2 on $name", { timeout: 120_
       expect((await logOf(connect(), story.taskId)).generation).toBe(story.generation);
     }
     // Some were of the killed one, and another one has its place.
-    expect(server.log).toContain("took over tasks whose execution was cut off");
+    expect(server.log).toContain("took over interrupted tasks");
     const now = await reaches(() => connect(), 2);
     expect(now).toEqual(new Set(workersOf(server.pid)));
     expect(now).not.toContain(victim);

@@ -114,7 +114,7 @@ describe("three servers behind nginx", { timeout: 120_000 }, () => {
       await victim.server.kill();
       const survivors = servers.filter((each) => each !== victim);
       const tookOver = (): typeof servers =>
-        survivors.filter(({ server }) => server.log.includes("took over tasks whose execution was cut off"));
+        survivors.filter(({ server }) => server.log.includes("took over interrupted tasks"));
       // After the default lease of 15 seconds.
       await expect.poll(tookOver, { timeout: 60_000 }).toHaveLength(1);
       await terminal.shows(words.join(" "));

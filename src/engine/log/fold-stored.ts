@@ -110,7 +110,7 @@ async function foldAgain(store: TaskStore, loaded: LoadedTask, until: number): P
     );
     if (folded !== undefined) return folded;
     if (attempt >= MAX_ATTEMPTS) {
-      throw new StoreError("damaged", `The log of task ${taskId} has nothing where an entry or a snapshot belongs.`);
+      throw new StoreError("damaged", `The log of task ${taskId} lacks an entry or a snapshot.`);
     }
     from = await store.load({ taskId });
   }

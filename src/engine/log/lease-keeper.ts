@@ -23,7 +23,7 @@ const chunkSize = 32;
 /** Leases of this process checked per round. */
 const pageSize = 1_000;
 
-/** True if a holder has a lease that differs from the one before: it was stored meanwhile, for example with a message. */
+/** True if a holder has a new lease, which was stored since the one before, for example with a message. */
 function isNewLease(lease: Lease | null, before: Lease | null, holder: string): boolean {
   if (lease?.holder !== holder) return false;
   return before === null || lease.turn !== before.turn || lease.attempt !== before.attempt;
@@ -139,7 +139,7 @@ export class LeaseKeeper {
     this.#mustCheck = false;
   }
 
-  /** Ends the executions whose leases other processes have. @throws StoreError */
+  /** Ends the executions whose leases other processes hold now. @throws StoreError */
   async #endLost(): Promise<void> {
     const { store, holder, executions, writing } = this.#source;
     // An execution that begins later may have a lease that a page does not list yet.
@@ -176,7 +176,7 @@ export class LeaseKeeper {
       if (heads.length < claimSize) break;
     }
     const ms = Math.round(performance.now() - begin);
-    if (count > 0) logger.info({ count, ms }, "took over tasks whose execution was cut off");
+    if (count > 0) logger.info({ count, ms }, "took over interrupted tasks");
   }
 
   /**
@@ -190,7 +190,8 @@ export class LeaseKeeper {
       const { taskId, turn, attempt } = lease;
       if (this.#isUsed(taskId) || this.#interrupted.mustWait(taskId, lease)) continue;
       const before = this.#orphans.get(taskId);
-      // The page may be stale: an execution may have started or ended since a lease was read that is new in this round.
+      // The page may be stale, since an execution may have started or ended meanwhile. So a lease is offered only if
+      // the previous round found it as well.
       if (before?.turn === turn && before.attempt === attempt) await this.#offer(taskId, lease);
       else this.#found.set(taskId, lease);
     }
@@ -318,7 +319,8 @@ export class LeaseKeeper {
       else await this.#source.recover(taskId, lease, ended);
     } finally {
       this.#recovering.delete(taskId);
-      // A recovery that failed has been admitted, perhaps, and what a task waits for may have ended before it was parked.
+      // A failed recovery may have admitted the task. The execution that a parked task waits for may have ended before
+      // the task was parked.
       if (!this.#source.executions.has(taskId)) this.#recovered.delete(taskId);
       this.#unpark();
     }

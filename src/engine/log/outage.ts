@@ -20,9 +20,10 @@ export function tooManyPushConfigs(of: "task" | "owner"): A2AError {
   return limitReached(limit, `${who} the maximum number of push notification configurations.`);
 }
 
-/** Returns the error of a task of which the store has lost the end, after a move to another server. */
+/** Returns the error for a task whose last entries were lost when the store moved to another server. */
 export function lost(taskId: string): StoreError {
-  return new StoreError("unavailable", `The end of task ${taskId} was lost with the server of the store.`);
+  const message = `The last entries of task ${taskId} were lost when the store moved to another server.`;
+  return new StoreError("unavailable", message);
 }
 
 /** True if an error only repeats the store's health status. The requested operation may have been performed. */

@@ -53,7 +53,7 @@ interface StateChangesSource {
   readonly turn: number;
   /** Number of changes that earlier attempts of the turn have stored. */
   readonly stored: number;
-  /** Returns how many of them were made up to the last step that this attempt has not repeated. */
+  /** Returns the number of stored changes up to the last step whose stored result this attempt has reused. */
   readonly reused: () => number;
   /** Returns the reason why nothing can be changed now. */
   readonly refusal: () => string | undefined;
@@ -185,7 +185,7 @@ export class StateChanges implements TurnConversationState {
     const refusal = this.#source.refusal();
     if (refusal !== undefined) throw new TypeError(refusal);
     await this.#read();
-    // Those in steps with a stored result are not made again.
+    // Changes inside steps with a stored result are not made again.
     this.#made = Math.max(this.#made, this.#source.reused());
     if (this.#made < this.#source.stored) {
       // The state exists as long as the task.
@@ -226,7 +226,7 @@ export class StateChanges implements TurnConversationState {
   #rebase(base: Base): void {
     if (this.#failure !== undefined) throw this.#failure;
     if (base.version === this.#movedFrom) {
-      throw new StoreError("failed", `The store refuses version ${base.version} of a conversation, which it has.`);
+      throw new StoreError("failed", `The store refuses version ${base.version} of a conversation, its current one.`);
     }
     let { text } = base;
     try {

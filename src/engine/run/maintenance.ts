@@ -17,9 +17,9 @@ import { cancelOpenSubTasks } from "./relayed.js";
 const why = "The task waited for its client for too long, and was canceled.";
 
 /**
- * Cancels a task that still waits for its client as when it was found. CANCELED rather than FAILED: it was stopped
- * before it finished (specification 4.1.3), and its agent did nothing wrong. A message that arrives at the same moment
- * wins, here or in another process, and the task is not canceled.
+ * Cancels a task whose wait for its client has not ended since it was found. CANCELED rather than FAILED: it was
+ * stopped before it finished (specification 4.1.3), and its agent did nothing wrong. A message that arrives at the same
+ * moment wins, here or in another process, and the task is not canceled.
  * @param before called first, if the task still waits
  * @returns true if it was canceled
  */
@@ -49,7 +49,7 @@ const removeSize = 500;
 /** Tasks in use that are compared with the store per batch. */
 const comparedSize = 500;
 
-/** True if the store has other entries or another lease than this process knows, or nothing any more. */
+/** True if the stored entries or lease differ from those that this process knows, or if the task is gone. */
 function hasMoved(log: TaskLog, stored: TaskHead | undefined): boolean {
   if (stored === undefined || stored.position !== log.fold.position) return true;
   const { lease } = log.head;
@@ -207,8 +207,8 @@ export class Maintenance {
   }
 
   /**
-   * Queues at most one round at a time. Rounds that a slow store delayed are not made up for.
-   * @param work resolves to true if more of it is due: its next round comes after the work that waits
+   * Queues at most one round at a time. Rounds that a slow store delayed are skipped.
+   * @param work resolves to true if more work remains, for which another round is queued
    */
   #oneDue(work: () => Promise<boolean> | Promise<void>): () => void {
     let isDue = false;
@@ -231,7 +231,7 @@ export class Maintenance {
 
   readonly #note = (error: unknown): void => {
     if (this.#over) return;
-    logTrouble(this.#options.logger, error, {}, "upkeep of the task store failed; retrying later");
+    logTrouble(this.#options.logger, error, {}, "maintenance of the task store failed; retrying later");
   };
 
   async #heartbeat(): Promise<void> {

@@ -66,10 +66,7 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
   const begun = begins ? leases.lease(open[0]?.position ?? 0) : lease;
   const start = await enter(recovery, begun, begins);
   if (start === undefined) return leases.ended(log.taskId);
-  logger.debug(
-    { ...logFacts({ ...first, agent: served.agent.card.name }), attempt },
-    "an execution that was cut off runs again",
-  );
+  logger.debug({ ...logFacts({ ...first, agent: served.agent.card.name }), attempt }, "an interrupted turn runs again");
   const execution = recovery.begin(served, start);
   for (const turn of open) execution.add(turn === first && !begins ? ranBefore(turn, attempt) : turn);
   execution.begin(paused ? (first?.position ?? 0) : lease.turn - 1);
@@ -106,7 +103,7 @@ function mayRunAgain(recovery: Recovery, served: AgentRegistration, request: Tur
   return recoveryOf(served.agent, turn) === "restart";
 }
 
-/** An orderly shutdown does not count as an attempt, but the agent must still know that it ran before. */
+/** Returns a turn whose attempt tells the agent that it ran before, although an orderly shutdown counts no attempt. */
 function ranBefore(turn: TurnRequest, attempt: number): TurnRequest {
   return { ...turn, attempt: Math.max(2, attempt) };
 }
@@ -115,7 +112,7 @@ function ranBefore(turn: TurnRequest, attempt: number): TurnRequest {
 async function failTask({ log, lease, source, ended }: Recovery, turn: TurnRequest | undefined): Promise<void> {
   const what = ended === "outage" ? "an outage of the task store" : "a crash of the server";
   const why = `The agent was stopped by ${what} before it finished.`;
-  // Before the end is stored: after another crash nothing would cancel them.
+  // Sub-tasks are canceled before the end is stored: after another crash nothing would cancel them.
   await cancelOpenSubTasks(source, log, { cause: turn });
   try {
     const draft = statusDraft(log.messageContext, State.FAILED, why, source.now());

@@ -163,7 +163,9 @@ export class Creations<T> {
 /** Time during which an owner with too many tasks is rejected without a new count, in milliseconds. */
 const REFUSED_MS = 100;
 
-/** If other processes create tasks too, this one counts again after it has created a 64th of the tasks left. */
+/**
+ * Divisor of the tasks left: if other processes create tasks too, this one counts again after it has created that part.
+ */
 const GRANTED_PART = 64;
 
 /**
@@ -223,6 +225,6 @@ class OpenTasks {
   }
 
   #tooMany(): Error {
-    return limitReached("maxOpenTasksPerOwner", `${this.#max} tasks of this caller are not over.`);
+    return limitReached("maxOpenTasksPerOwner", `This caller already has ${this.#max} unfinished tasks.`);
   }
 }
