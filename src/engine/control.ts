@@ -103,13 +103,13 @@ export class TaskControl {
       if (isTerminal(log.plannedState)) await log.stored();
       if (isTerminal(log.fold.state)) return;
       const { executions, limits, now } = this.#source;
-      // The execution stores nothing from here on, so that its agent cannot end the task in another way.
+      // The execution stores nothing after this call, so its agent cannot end the task in another way.
       executions.get(taskId)?.abandon("failed");
       const left = cancelOpenSubTasks(executions.source, log);
       try {
         await log.append({ ...statusDraft(log.messageContext, TaskState.FAILED, text, now()), traceParent });
       } catch (error) {
-        // It ended meanwhile.
+        // The task ended meanwhile.
         if (!isEnded(error)) throw error;
         await log.stored();
       }

@@ -79,7 +79,7 @@ interface ExecutionView {
  * protocol and wire formats. This class is the facade; the implementation is in the files beside it.
  */
 export class Engine {
-  /** Calls that wait for an agent without a task. */
+  /** Open calls whose agent runs before a task exists. */
   readonly directCalls: DirectCalls = new DirectCalls();
   /** Creates and reads push notification configurations. */
   readonly pushConfigs: PushConfigs;
@@ -190,7 +190,7 @@ export class Engine {
     }));
   }
 
-  /** The name of this process as a holder of leases. */
+  /** Name under which this process holds leases. */
   get holder(): string {
     return this.pushes.holder;
   }
@@ -240,14 +240,17 @@ export class Engine {
     this.#maintenance.end();
   }
 
-  /** Resolves when no call waits for an agent and no agent works. A call that began in time may still create a task. */
+  /**
+   * Resolves when no call waits for an agent and no agent works. A call that began before the drain may still create a
+   * task.
+   */
   async #idle(): Promise<void> {
     for (;;) {
       const running = this.#executions.values().flatMap(({ slot, done }) => (slot.isHeld ? done : []));
       const open = [this.directCalls.none(), this.#shutdown.settled(), ...running];
       if (open.every((each) => each === undefined)) return;
       await Promise.all(open);
-      // A call continues in the turns after it heard from its agent or the store.
+      // A call continues in later event-loop turns after its agent or the store has answered.
       await yieldToEventLoop();
     }
   }

@@ -6,7 +6,7 @@ import { TransientSet } from "../core/maps.js";
 export class Shutdown {
   #draining = false;
   #closing = false;
-  /** Number of calls that began in time and wait, not counting those that are direct calls. */
+  /** Number of waiting calls that began before the drain, without direct calls. */
   #waiting = 0;
   readonly #settled = new Waiters();
 
@@ -26,7 +26,7 @@ export class Shutdown {
   }
 
   /**
-   * Waits in a call that began in time: the drain waits for it too.
+   * Waits for work in a call that began before the drain. The drain waits for the call as well.
    *
    * @throws the error of the work; A2AError UNAVAILABLE if the grace period is over when the work is done
    */
@@ -41,7 +41,7 @@ export class Shutdown {
     }
   }
 
-  /** Resolves when no call waits so; undefined if none does. */
+  /** Resolves when no call waits in `inGrace`. Returns undefined if no call waits there now. */
   settled(): Promise<void> | undefined {
     return this.#waiting === 0 ? undefined : this.#settled.wait();
   }

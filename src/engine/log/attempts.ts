@@ -19,7 +19,7 @@ export function outagesOf({ attempt }: Fence): number {
   return Math.max(0, Math.floor(attempt / OUTAGE));
 }
 
-/** Returns the number of executions, whatever ended them. */
+/** Returns the number of executions of a turn, including those that an outage ended. */
 export function runsOf(fence: Fence): number {
   return attemptsOf(fence) + outagesOf(fence);
 }
@@ -35,7 +35,7 @@ export function afterOutage({ holder, turn, attempt }: Lease): Lease {
 }
 
 /**
- * Returns the lease as it was before its execution started, so that a claim, or the start itself, counts the attempt.
+ * Returns the lease as it was before its execution started. The claim, or the start itself, then counts the attempt.
  */
 export function notStarted({ holder, turn, attempt }: Lease): Lease {
   return { holder, turn, attempt: attempt - 1 };

@@ -104,7 +104,10 @@ function statusMessage(content: Content, place: MessageContext): Message {
   return message;
 }
 
-/** Returns the entry of a step that has ended now, of the turn at a position. */
+/**
+ * Returns the entry of a step that has just ended.
+ * @param turn position of the turn's message
+ */
 export function stepDraft(turn: number, { started, outcome, ...step }: EndedStep, now: number): Draft {
   const value = create(StepSchema, { ...step, turn, started: timestampOf(started) });
   if ("failure" in outcome) value.outcome = { case: "error", value: create(StepErrorSchema, outcome.failure) };

@@ -21,7 +21,7 @@ export class StoreAnswers {
   }
 }
 
-/** The surroundings of all task logs of a process. */
+/** Dependencies and callbacks that all task logs of a process share. */
 export interface LogHooks {
   /** Name of this process in the entries that it writes. */
   readonly writer?: string | undefined;

@@ -83,7 +83,7 @@ export class Interruptions {
     return isOutage && outagesOf(lease) < MAX_OUTAGES ? afterOutage(lease) : afterCrash(lease);
   }
 
-  /** Like `next`, before a claim counts it. */
+  /** Returns the lease of `next` without its new attempt, which the claim counts. */
   released(taskId: string, lease: Lease): Lease {
     return notStarted(this.next(taskId, lease));
   }

@@ -191,7 +191,7 @@ function noteTurn(entry: LogEntry, turn: number | undefined): void {
   entry.turnPosition = turn;
 }
 
-/** A lease whose turn has not started has an attempt below 1. */
+/** Returns the number of executions of a lease's turn. A lease whose turn has not started has an attempt below 1. */
 function attemptNumber({ fence }: AppendOptions): number {
   return fence === undefined ? 0 : Math.max(0, runsOf(fence));
 }

@@ -6,7 +6,7 @@ import { endsBlockingSend } from "../../task/state.js";
 /** Entries before the first snapshot; the distance doubles for later ones. */
 const FIRST_AFTER = 64;
 
-/** Reading and folding an entry costs as much as reading this many bytes of text, besides its own. */
+/** Cost of reading and folding an entry, besides its own bytes: that of reading this many bytes of text. */
 const ENTRY_BYTES = 4_096;
 
 /** Saves due snapshots of one task, one at a time. */

@@ -73,7 +73,7 @@ export class ChangeListeners {
   notify(): void {
     if (this.#waiting.size === 0) return;
     const waiting = this.#waiting;
-    // Not clear(): V8 would let the table of every call refer to the next one's (see core/maps.ts).
+    // Not clear(): in V8 the table of each call would then refer to the next one (see core/maps.ts).
     this.#waiting = new Set();
     callAll(waiting);
   }

@@ -34,8 +34,7 @@ const MOST_ROUNDS = 10;
  * class those that are not stored yet.
  *
  * Persist, then publish: an entry is folded and shown to readers only after the store has committed it. A task has at
- * most one append in flight. Entries that arrive meanwhile share the next append, so a fast agent shares commits with
- * itself as it does with other tasks.
+ * most one append in flight. Entries that arrive meanwhile share the next append, so a fast agent needs few commits.
  */
 export class TaskLog extends StoredLog {
   /** The pending load of the complete task. */

@@ -14,7 +14,7 @@ import { type ReadTask, type TaskReader, taskPage } from "./task-reader.js";
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1_000;
 
-/** Tasks read at once for messages: at least, and at most. */
+/** Bounds of the number of tasks that one read of messages fetches. */
 const MIN_BATCH = 8;
 const MAX_BATCH = 200;
 
@@ -22,7 +22,7 @@ interface ConversationSource {
   readonly reader: TaskReader;
   /** Folds a task from its first entry. Undefined if it does not exist. */
   readonly refold: (head: TaskHead) => Promise<{ readonly fold: TaskFold } | undefined>;
-  /** Of log lines: the execution of the turn. */
+  /** Cause of the log lines: the execution of the turn. */
   readonly cause: LogCause;
   /** Maps a failure of the store to an error for callers. */
   readonly toError: (error: unknown) => unknown;
@@ -32,7 +32,7 @@ type Placed = Utterance & TalkPlace;
 
 /** A task whose utterances were read. */
 interface TaskRead extends ListPlace {
-  /** The oldest place of this task and of those before it in the list. */
+  /** Place of the oldest utterance in this task and the tasks before it in the list. */
   readonly oldest: TalkPlace | undefined;
 }
 
@@ -89,7 +89,7 @@ export class ConversationReader {
     return tasks;
   }
 
-  /** Reads tasks, newest status first, until no other one can have an utterance that belongs to the page. */
+  /** Reads tasks, newest status first, until the remaining ones cannot have an utterance for the page. */
   async #read(page: TalkPage): Promise<void> {
     const limit = Math.min(Math.max(Math.ceil(page.limit / 2), MIN_BATCH), MAX_BATCH);
     for (let after = page.skip; ; ) {
@@ -127,7 +127,7 @@ export class ConversationReader {
   #present({ present }: { readonly present: Placed | undefined }): ConversationMessage {
     const { message, taskId } = this.#turn;
     const ms = present?.ms ?? Date.now();
-    // All other utterances are older, whenever they were stored.
+    // The message counts as newer than all other utterances, whenever they were stored.
     const place = { ms: Number.MAX_SAFE_INTEGER, taskId: "", position: 0, after: 0 };
     return toMessage({ taskId, ms, state: TaskState.UNSPECIFIED, content: message }, { place, skip: undefined });
   }
@@ -172,8 +172,8 @@ class TalkPage {
   }
 
   /**
-   * Notes that all further tasks have no utterance after a time; returns true if the page needs none of them. A page of
-   * large tasks ends early.
+   * Notes that the remaining tasks have no utterance after a time. Returns true if the page does not need them, or if
+   * its tasks are large and it ends early.
    */
   isFull(following: number): boolean {
     this.#completeAfter = following;
@@ -193,7 +193,9 @@ class TalkPage {
     return newest.map((each) => toMessage(each, { place: each, skip: this.#skipFor(each) }));
   }
 
-  /** Returns the last task of the list up to which none has an utterance older than a place. */
+  /**
+   * Returns the last of the leading tasks that have no utterance older than a place. The next page skips these tasks.
+   */
   #skipFor(place: TalkPlace): ListPlace | undefined {
     const end = this.#tasks.findIndex(({ oldest }) => oldest !== undefined && compareTalk(oldest, place) < 0);
     const last = end < 0 ? this.#tasks.at(-1) : this.#tasks[end - 1];
@@ -260,7 +262,7 @@ interface ListPlace {
 /** The decoded cursor of an utterance. */
 interface TalkCursor {
   readonly place: TalkPlace;
-  /** The tasks of the list up to this one have no older utterances; undefined if the first one may have. */
+  /** Last of the leading tasks in the list that have no older utterances. Undefined if the first task may have some. */
   readonly skip: ListPlace | undefined;
 }
 

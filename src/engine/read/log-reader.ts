@@ -60,8 +60,8 @@ interface Reading {
  * 11.7; the same in every binding). It stays open while an execution runs, also in AUTH_REQUIRED (7.6.1). It ends
  * early, without an error, when the client cancels.
  *
- * Not a generator, and without an async function that waits for the next entry: thousands of readers may wait, and each
- * of those would hold half a kilobyte.
+ * The class is not a generator, and no async function of it waits for the next entry: thousands of readers may wait,
+ * and each suspended function would hold half a kilobyte.
  */
 export class LogReader implements AsyncIterable<StreamResponse> {
   readonly #log: TaskLog;
@@ -72,7 +72,7 @@ export class LogReader implements AsyncIterable<StreamResponse> {
   #position: number;
   // Not `busy`: an execution that has just paused its task stays registered for a moment, and would end a new reader.
   #active: boolean;
-  /** The entries last read, and the number of them already taken. */
+  /** The entries that were read last, and the number of them that were taken. */
   #entries: readonly LogEntry[] = none;
   #taken = 0;
   #isOver = false;
@@ -87,7 +87,7 @@ export class LogReader implements AsyncIterable<StreamResponse> {
     source.opened(this);
   }
 
-  /** Number of entries of the log that it has not taken yet. */
+  /** Number of entries of the log that the reader has not taken yet. */
   get lag(): number {
     return Math.max(0, this.#log.fold.position - this.#position);
   }

@@ -11,7 +11,7 @@ import { readError, unavailable } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import { type CursorSource, type LogPosition, LogReader, waitFor } from "./log-reader.js";
 
-/** A task at one moment: later entries than `position` are not in it. */
+/** A task as of the entry at `position`. */
 export interface TaskView extends LogPosition {
   readonly task: Task;
 }
@@ -65,8 +65,8 @@ export class TaskHandle {
   }
 
   /**
-   * Returns where reading continues after a generation. A task's own generations never exceed their positions, so no
-   * event is missed. A generation of a task that this one continues leads to the beginning.
+   * Returns the position from which reading continues after a generation. A task's own generations never exceed their
+   * positions, so no event is missed. A generation of a task that this one continues leads to the beginning.
    */
   positionAfter(generation: number): LogPosition {
     return { position: Math.max(0, generation - this.#log.fold.earlierGenerations), generation };

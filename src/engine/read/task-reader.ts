@@ -36,7 +36,7 @@ const MAX_PAGES = 16;
 /** Maximum number of pages over `ONE_READ_BYTES` built concurrently: a page's size is not known in advance. */
 const MAX_LARGE_PAGES = 4;
 
-/** At this number of entries, those of collected large tasks are removed. */
+/** Number of map entries at which those of garbage-collected tasks are removed. */
 const SWEEP_AT = 64;
 
 export type ReadTask = Pick<FoldedTask, "head" | "fold">;

@@ -60,7 +60,7 @@ export class Tasks {
   }
 
   /**
-   * Reads all tasks in memory anew, after the store has moved to another server.
+   * Compares all tasks in memory with the store, after it has moved to another server.
    * @param onLost called with the logs of which the store lacks entries
    * @returns the number of logs compared
    */
@@ -117,7 +117,7 @@ export class Tasks {
     return new ConversationReader({ reader: this.#reader, refold, cause, toError }, turn);
   }
 
-  /** Logs that tasks cannot be read for an agent, of whose errors no call tells. */
+  /** Logs that tasks could not be read for an agent. No call reports such errors. */
   #noteUnread(error: unknown, cause: LogCause): undefined {
     const isOwn = error instanceof A2AError ? error.row.http >= 500 : error instanceof StoreError;
     if (isOwn) logTrouble(this.#source.logger, error, logFacts(cause), "tasks cannot be read for an agent");
@@ -132,7 +132,7 @@ export class Tasks {
     try {
       log = await this.logs.acquire(await this.storedId(scope, taskId), scope);
       if (log === undefined) throw taskNotFound(taskId);
-      // The caller may have read entries in the store of which this process has not been notified yet.
+      // The caller may have read entries in the store before this process was notified of them.
       if (log.fold.position === 0) await storedOrChanged(log);
       else if (this.#source.store.shared || log.uncertain) await log.refresh();
       // A log without a stored entry belongs to a task that no client knows of yet.

@@ -21,7 +21,7 @@ export async function closeIterator(iterator: AsyncIterator<AgentEvent>, logger:
   try {
     await iterator.return?.();
   } catch (error) {
-    // After a question, the delegations that an agent waits for when it cleans up are paused.
+    // After a question, a delegation that the agent awaits in its cleanup throws TurnPaused.
     if (!(error instanceof TurnPaused)) logger.warn({ err: error }, "an agent threw after its last event");
   }
 }
@@ -30,7 +30,7 @@ export async function closeIterator(iterator: AsyncIterator<AgentEvent>, logger:
 interface AgentEnd {
   /** The final state of its task; undefined after a direct reply. */
   readonly state?: TaskState;
-  /** The turn to end when the agent has returned; undefined if its execution does that. */
+  /** The turn to end when the agent has returned; undefined if the execution ends it. */
   readonly turn?: Turn;
 }
 

@@ -17,9 +17,9 @@ const MAX_TRIES = 3;
 
 /** Times of a cancel that another process carries out, in milliseconds. */
 export const cancelTimes = {
-  /** For the process that executes the task to answer. Without an answer it counts as dead. */
+  /** Time for the executing process to answer. A process that does not answer counts as dead. */
   answerMs: 1_000,
-  /** After the grace period, for the task's end to be stored and seen here. */
+  /** Time after the grace period for the end of the task to be stored and seen here. */
   slackMs: 2_000,
 };
 

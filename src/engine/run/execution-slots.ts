@@ -253,7 +253,7 @@ export class ExecutionSlots {
       this.#turns.delete(owner);
       const [slot] = owner.waiting;
       if (slot === undefined) continue;
-      // Others may have taken the remaining ones since it got its turn.
+      // The owner may have reached its limit since it was added.
       if (this.#isFull(owner)) continue;
       this.#dequeue(slot);
       this.#run(owner);

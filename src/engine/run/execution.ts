@@ -30,7 +30,7 @@ import { TaskSteps } from "./step-journal.js";
 import { isEnd, isHeavy, isLastOfTurn, isProgress, type TaskEvent, TaskOutput } from "./task-output.js";
 import { TurnQueue } from "./turn-queue.js";
 
-/** Read instead of an event that `#take` has accepted. */
+/** Result in place of an event that `#take` has already accepted. */
 const taken: IteratorResult<AgentEvent> = { done: false, value: working() };
 
 /**
@@ -135,7 +135,7 @@ export class Execution {
     if (this.#over) return;
     this.#over = true;
     try {
-      // Without a fence: a client may cancel a task at any time, whichever process has its lease.
+      // Appends without a fence: a client may cancel a task at any time, whichever process has its lease.
       if (!isTerminal(this.log.plannedState)) await this.log.append(this.#output.status(TaskState.CANCELED));
     } finally {
       this.#end(true);
@@ -200,13 +200,13 @@ export class Execution {
 
   /** See `CallingTurn.sending`. Stored as a status, since an entry of a task is a message, a status or an artifact. */
   async sending({ position }: TurnRequest, checkpoint: RelayCheckpoint): Promise<void> {
-    // A question of this turn ends it, so no entry of it may follow. One of an earlier turn is answered by this turn.
+    // A question of this turn ends it, so no entry may follow. This turn answers any question of an earlier one.
     const isPast = this.#over || this.#request?.position !== position || isTerminal(this.log.plannedState);
     if (isPast || (this.#lastState !== undefined && endsBlockingSend(this.#lastState))) return;
     await this.#append(this.#output.withCheckpoint(TaskState.WORKING, checkpoint));
   }
 
-  /** Stores an entry of the present turn that its agent has not yielded. */
+  /** Stores an entry of the current turn that is not an event of its agent. */
   #append(draft: Draft, onStored: () => void = () => {}): Promise<void> {
     const stored = this.log.appendAnd(draft, this.#lease.fenced, onStored);
     stored.catch(this.#note);
@@ -273,7 +273,7 @@ export class Execution {
     return this.#lastState !== undefined && (isTerminal(this.#lastState) || isLastOfTurn(event));
   }
 
-  /** Accepts the events that nothing waits for while `#runAgent` reads, which costs less than reading each. */
+  /** Accepts progress events while `#runAgent` reads, which costs less than passing them on. Returns the others. */
   readonly #take: Take = (result) => {
     const event: unknown = result.done || this.#over ? undefined : result.value;
     if (!isEvent(event) || !isProgress(event) || isHeavy(event)) return result;
@@ -311,7 +311,7 @@ export class Execution {
     if (!(error instanceof StateChangeFailed)) this.#stopStoring(error);
   };
 
-  /** A change of the conversation's state that fails on a newer state counts as an error of the agent. */
+  /** Ends the turn. A change of the conversation's state that fails on a newer one counts as an agent's error. */
   async #endTurn(): Promise<void> {
     try {
       if (this.#failure === undefined) await this.#agentDone(this.#lastState);
@@ -324,7 +324,7 @@ export class Execution {
     }
   }
 
-  /** The agent returned: after a pause the task waits, otherwise it is completed. */
+  /** Ends a turn whose agent has returned: after a pause the task waits, otherwise it is completed. */
   async #agentDone(last: TaskState | undefined): Promise<void> {
     if (last !== undefined && isTerminal(last)) return this.#settle();
     const { reason } = this.#aborter;
@@ -374,12 +374,12 @@ export class Execution {
     await this.#close(TaskState.FAILED, failureText(error, this.#logger));
   }
 
-  /** The server shuts down before the agent returns. */
+  /** Ends a turn that the shutdown of the server has interrupted. */
   async #interrupted(): Promise<void> {
     if (isTerminal(this.log.plannedState)) return this.#settle();
     const recover = this.#turn === undefined ? "restart" : recoveryOf(this.agent, this.#turn);
     if (recover === "fail") {
-      // Its delegations left their sub-tasks to another attempt, which will not happen.
+      // The agent's delegations left their sub-tasks to another attempt, which will not happen.
       if (this.#subTasks.mayBeOpen) await cancelOpenSubTasks(this.#source, this.log);
       return this.#close(TaskState.FAILED, "The server was shut down before the agent finished.");
     }

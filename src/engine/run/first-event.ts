@@ -17,7 +17,7 @@ import { type TaskFold, viewTask } from "../../task/fold.js";
 import { closeIterator, failureText, runToEnd } from "./agent-end.js";
 import { changesOf } from "./turn-conversation.js";
 
-/** A turn without a task so far. */
+/** A turn for which no task exists yet. */
 interface TasklessTurn {
   readonly agent: Agent;
   readonly turn: TurnRequest;
@@ -34,7 +34,7 @@ export interface PendingTurn {
   readonly turn: Turn;
   /** Its first event; undefined if the agent threw before it. */
   readonly first: IteratorResult<AgentEvent> | undefined;
-  /** The error with which the agent rejects the message, if it may: nothing is stored then. */
+  /** The agent's rejection of the message, if the agent may reject it. Nothing is stored then. */
   readonly refusal?: A2AError | undefined;
 }
 
@@ -94,8 +94,8 @@ export async function askToAccept(
 }
 
 /**
- * Checks the return value of `accept`. It is ignored unless the author meant a rejection or `accept` never ran: those
- * must not admit the message.
+ * Checks the return value of `accept`, which has to throw to reject a message. A value that suggests a rejection, or
+ * that `accept` never ran, must not admit the message.
  *
  * @throws TypeError
  */

@@ -4,7 +4,10 @@ import type { TaskLogCache } from "../log/task-log-cache.js";
 /** Maximum number of concurrent reads. A process with many followers must leave connections for its appends. */
 const MOST_READS = 8;
 
-/** The tasks in use here that others have changed. One read of a task serves all hints that arrived before it began. */
+/**
+ * Tasks in use here that other processes have changed. One read of a task serves all hints that arrived before the read
+ * began.
+ */
 export class HintedTasks {
   readonly #logs: TaskLogCache;
   readonly #refresh: (log: TaskLog) => Promise<void>;

@@ -156,7 +156,7 @@ export class SubTasks {
     if (this.#turn !== undefined) endCalls(this.#turn, isInterrupted(this.#log.plannedState));
   }
 
-  /** Ends the span of the turn, whose calls may still go on. */
+  /** Ends the span of the turn, whose calls may still be open. */
   endSpan(): void {
     if (this.#turn !== undefined) endSpan(this.#turn, this.#log.plannedState);
   }
@@ -168,13 +168,13 @@ export class SubTasks {
     return this.#source.outgoing !== undefined && (isCalling || relays !== undefined || !knowsRelays);
   }
 
-  /** Cancels those that this turn has not reached: those of earlier turns and of earlier attempts. */
+  /** Cancels the sub-tasks of earlier turns and attempts that this turn has not continued. */
   cancelEarlier(): Promise<void> {
     const calls = this.#turn && turnCalls(this.#turn);
     return cancelOpenSubTasks(this.#source, this.#log, { isOwn: (checkpoint) => calls?.sees(checkpoint) === true });
   }
 
-  /** Cancels all of them before the end of the task is stored: a crash after that would leave them running. */
+  /** Cancels all sub-tasks before the end of the task is stored: a crash after that would leave them running. */
   async cancelAll(): Promise<void> {
     const calls = this.#turn && turnCalls(this.#turn);
     const own = calls && within(this.#source.limits.cancelGraceMs / 2, calls.cancelSubTasks());

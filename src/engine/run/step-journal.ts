@@ -48,7 +48,7 @@ export class TaskSteps implements StepJournal {
     this.#reading = of;
   }
 
-  /** Called after the last event of a turn: its agent may clean up, but asks for no further step. */
+  /** Ends the turn after its last event. The agent may clean up, but runs no further step. */
   endTurn(): void {
     this.#turn = 0;
   }

@@ -125,7 +125,7 @@ export class TaskOutput {
     return this.#acceptedBytes >= MAX_ROUND_BYTES || this.#log.isBehind(unstored.maxEvents, unstored.maxBytes);
   }
 
-  /** Large events take time, so an agent that never waits yields to the event loop here. It waits for the store, too. */
+  /** Waits until the agent may continue: for other work of the event loop after large events, and for the store. */
   async slowDown(): Promise<void> {
     if (this.#acceptedBytes >= MAX_ROUND_BYTES) {
       this.#acceptedBytes = 0;

@@ -66,7 +66,7 @@ export class Sender {
       this.#source.shutdown.checkOpen();
       const { held, idempotency } = command;
       const sending = idempotency === undefined ? this.#send(command) : this.#sendOnce(command, idempotency.key);
-      // The call may end before the send, whose execution then takes its share of the memory.
+      // The send holds the memory of the request until it ends, even if the call ends before.
       return held?.share() === undefined ? sending : sending.finally(() => held.release());
     } catch (error) {
       return Promise.reject(error);
