@@ -23,7 +23,7 @@ export interface AdminAccessOptions {
   /**
    * File of tokens. A line has a name, a role (`read` or `write`) and a token, or `sha256:` and the token's SHA-256 in
    * hex; `#` begins a comment. Users outside the file's group must not be able to read it. A changed file is read
-   * again; if it is invalid, the tokens before stay in use.
+   * again; if it is invalid, the previous tokens stay in use.
    */
   readonly tokensFile?: string;
   /** Schemes as agents declare them, with `roles`. */

@@ -27,7 +27,7 @@ export interface AdminParts {
   readonly limits: Limits;
   /** Values of the limits that no option sets. */
   readonly fixedLimits: Readonly<Record<FixedLimit, number>>;
-  /** Time for which finished tasks are kept, in milliseconds; undefined for ever. */
+  /** Time for which finished tasks are kept, in milliseconds; undefined if they are never removed. */
   readonly retentionMs: number | undefined;
   readonly logger: Logger;
   /** Undefined without an audit log. */

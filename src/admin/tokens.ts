@@ -162,7 +162,7 @@ export class TokensFile {
       // One line for each fault, not for each check.
       if (this.#version === fault) return;
       this.#version = fault;
-      this.#logger.error({ path, fault }, "the operators' new tokens cannot be used; the tokens before stay in use");
+      this.#logger.error({ path, fault }, "the operators' new tokens cannot be used; the previous tokens stay in use");
     }
   }
 }

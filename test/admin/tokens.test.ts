@@ -78,8 +78,8 @@ describe("a tokens file", () => {
     const told = lines.filter(({ message }) => message.includes("tokens"));
     expect(told.map(({ message }) => message.replace(/^the operators' /, ""))).toEqual([
       "tokens were read again",
-      "new tokens cannot be used; the tokens before stay in use",
-      "new tokens cannot be used; the tokens before stay in use",
+      "new tokens cannot be used; the previous tokens stay in use",
+      "new tokens cannot be used; the previous tokens stay in use",
       "tokens were read again",
     ]);
     expect(JSON.stringify(lines)).not.toMatch(/-471[1-4]-|brief/);

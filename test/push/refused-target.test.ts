@@ -35,7 +35,7 @@ it("a target that is refused is in the log with the rule, without its path, whic
     await send("http://10.0.0.1:8090/"),
     await send("http://127.0.0.1:1/"),
   ];
-  const message = "push notifications must not go there";
+  const message = "push notifications to this target are forbidden";
   const cause = { requestId: expect.any(String), agent: "Done" };
   expect(lines.filter(([, said]) => said === message)).toEqual([
     [{ target: "http://localhost:8090", why: "the host has a name of inner networks", ...cause }, message],

@@ -60,7 +60,7 @@ export function pushOperations({
       const scope = { ...scopeOf(call), taskId };
       const limit = Math.min(pageSize || pushPageSizes.default, pushPageSizes.max);
       const after = pageToken === "" ? "" : configAfter(pageToken, scope);
-      // One more than the page shows if another page exists.
+      // Reads one more than the page shows, to detect that another page follows.
       const found = await engine.pushConfigs.list(scope, { taskId, after, limit: limit + 1 });
       const page = found.slice(0, limit);
       const response = create(ListTaskPushNotificationConfigsResponseSchema);
@@ -129,7 +129,7 @@ async function acceptConfig(
     const target = parseUrl(config.url)?.origin ?? "";
     // The client does not learn the violated rule, because it could reveal inner networks.
     const why = error.cause instanceof Error ? error.cause.message : error.message;
-    logger.debug({ target, why }, "push notifications must not go there");
+    logger.debug({ target, why }, "push notifications to this target are forbidden");
     throw forAudit(refused, { event: "push.target-refused", target, reason: "create" });
   }
 }
