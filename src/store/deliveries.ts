@@ -125,7 +125,10 @@ export function redriven(delivery: Delivery, isHeld: boolean, now: number): Deli
   return state === DUE && at > now && !isHeld ? { ...delivery, at: now } : undefined;
 }
 
-/** True if it counts towards its owner's limit: an idle configuration of a finished task will never be due again. */
+/**
+ * True if a configuration counts towards its owner's limit. An idle one of a finished task does not: it will never be
+ * due again.
+ */
 export function counts(state: DeliveryState, finished: boolean): boolean {
   return !finished || state !== IDLE;
 }

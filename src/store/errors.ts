@@ -8,7 +8,7 @@ export function storeErrorOf(
   kindOf: (code: string) => StoreErrorKind,
 ): StoreError {
   if (thrown instanceof StoreError) return thrown;
-  // Not by `core/`: the writer thread, which loads this file, has its own copy of every file that it loads.
+  // Without `core/`: the writer thread loads this file, and has its own copy of every file that it loads.
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   const detail = code === "" ? text : `${text} (${code})`;
   return new StoreError(kindOf(code), `${doing}: ${detail}`, { cause: thrown });

@@ -10,7 +10,7 @@ interface Observation {
   /** Milliseconds since then in which the observer was running. */
   silentMs: number;
   /** True if the observer was suspended since that heartbeat and restarted the measurement. */
-  anew: boolean;
+  isRestarted: boolean;
 }
 
 /**
@@ -59,8 +59,8 @@ export class LivenessMonitor {
         continue;
       }
       if (sight === undefined) continue;
-      if (late && !sight.anew) {
-        sight.anew = true;
+      if (late && !sight.isRestarted) {
+        sight.isRestarted = true;
         sight.silentMs = 0;
       } else sight.silentMs += late ? leaseMs / 3 : passed;
       if (sight.silentMs >= leaseMs) gone.push(holder);
@@ -73,7 +73,7 @@ export class LivenessMonitor {
     const seen = this.#seen.get(holder);
     // The removal of a holder's heartbeat is not a heartbeat.
     if (seen !== undefined && (heartbeat === undefined || heartbeat === seen.heartbeat)) return seen;
-    this.#seen.set(holder, { heartbeat, silentMs: 0, anew: false });
+    this.#seen.set(holder, { heartbeat, silentMs: 0, isRestarted: false });
     return undefined;
   }
 }

@@ -41,7 +41,7 @@ export interface HeadKey {
 
 /** Filter by tenant and owner. Absent fields do not restrict. */
 export interface ScopeFilter {
-  /** One of these tenants. None: nothing matches. */
+  /** Only tasks of one of these tenants. If empty, nothing matches. */
   readonly tenants?: readonly string[] | undefined;
   readonly owner?: string | undefined;
 }
@@ -49,7 +49,7 @@ export interface ScopeFilter {
 /** Filter of tasks. Absent fields do not restrict. */
 export interface HeadsRequest extends ScopeFilter {
   readonly contextId?: string | undefined;
-  /** One of these states. Default, also if empty: all. */
+  /** Only tasks in one of these states. Default, also if empty: all states. */
   readonly states?: readonly number[] | undefined;
   /** Only tasks whose status is of this time or later. */
   readonly statusFrom?: number | undefined;
@@ -152,14 +152,14 @@ export interface Census {
 /** Highest number that `CensusStore.census` reports. */
 export const CENSUS_LIMIT = 10_000;
 
-/** Part of the store interface for backups. A store that cannot make any lacks all of it. */
+/** Part of the store interface for backups. A store that makes none lacks all of its members. */
 export interface BackupStore {
   /** Restorations of the store from backups, oldest first. */
   readonly restorations?: readonly Restoration[];
 
   /**
-   * Copies the store into a new file while it is used. The copy holds one moment, at which everything was stored that
-   * was acknowledged before the call.
+   * Copies the store into a new file while it is used. The copy is consistent, and contains everything that was
+   * acknowledged before the call.
    * @throws StoreError `failed` if the target exists or its folder does not, or if another backup is being made;
    * `unavailable` if the disk is full or fails; `closed`, also when the store is closed meanwhile
    */
@@ -171,7 +171,7 @@ export interface BackupResult {
   /** Absolute path of its file. */
   readonly path: string;
   readonly bytes: number;
-  /** The moment that it holds, in milliseconds since the epoch. */
+  /** Time of its contents, in milliseconds since the epoch. */
   readonly time: number;
 }
 
@@ -180,7 +180,10 @@ export interface BackupResult {
  * restored store may have the task and the generation of other events that receivers have seen.
  */
 export interface Restoration {
-  /** Entries of a later time were written after the restoration, in milliseconds since the epoch. */
+  /**
+   * Latest time of an entry in the backup, in milliseconds since the epoch: later entries were written after the
+   * restoration.
+   */
   readonly until: number;
   /** Random, for this restoration. */
   readonly id: string;

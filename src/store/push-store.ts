@@ -221,7 +221,7 @@ export type DeliveryOutcome =
       readonly kind: "dead";
       readonly at: number;
       readonly failure: string;
-      /** As of `retry`. */
+      /** The failed attempt, as for `retry`. */
       readonly attempt?: AttemptFacts | undefined;
     };
 
@@ -258,7 +258,7 @@ interface DeliveryFilter {
 
 /** Selects configurations by their deliveries. */
 export interface ListDeliveries extends DeliveryFilter {
-  /** One of these states. Empty: no restriction. */
+  /** Only configurations in one of these states. Empty: no restriction. */
   readonly states?: readonly DeliveryStateName[] | undefined;
   readonly taskId?: string | undefined;
   /** The key at which the last page ended. */

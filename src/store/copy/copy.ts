@@ -69,7 +69,7 @@ function different(source: CopySource, target: CopyTarget, name: string): StoreE
   );
 }
 
-/** A task, or a record without a task, in short: its key and a hash of all that is stored of it. */
+/** Digest of a task, or of a record without a task: its key and a hash of everything that is stored for it. */
 interface Digest {
   readonly name: string;
   readonly hash: string;
@@ -109,7 +109,7 @@ function* close(page: ReadonlyMap<string, Hash>): Generator<Digest> {
   for (const [name, hash] of page) yield { name, hash: hash.digest("base64") };
 }
 
-/** Adds a record, so that no two different ones add the same bytes. */
+/** Adds a record to a hash. Different records never add the same bytes. */
 function add(hash: Hash, kind: Kind, row: Row): void {
   const sizes = row.map((value) => (value instanceof Uint8Array ? { bytes: value.length } : value));
   hash.update(`${JSON.stringify([kind, ...sizes])}\n`);

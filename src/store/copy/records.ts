@@ -4,14 +4,14 @@ export type Value = string | number | null | Uint8Array;
 export type Row = readonly Value[];
 
 /**
- * Contents of a store, in a form that is the same for all databases. A copy never leaves the process, so the form has no
- * version of its own: both stores have the schema of this release.
+ * Contents of a store, in a form that is the same for all databases. A copy never leaves the process, so the form has
+ * no version of its own: both stores have the schema of this release.
  *
  * - `task` has no holder of its lease: no process has the copy, so anyone can claim it. Without a lease `lease_turn` is
  *   null.
  * - `piece` has the pieces of the valid snapshot alone.
  * - `config` has no claim. Due deliveries stay due, and dead ones dead.
- * - What can be computed is left out: counters, marks, and the order in which a store arranges its rows.
+ * - Data that can be computed is left out: counters, marks, and the order in which a store arranges its rows.
  */
 export const columns = {
   task: "task_id, tenant, owner, context_id, state, status_time, position, generation, lease_turn, lease_attempt",
@@ -33,10 +33,10 @@ export interface Batch {
   readonly rows: readonly Row[];
 }
 
-/** Tasks that are read before the records that belong to them. */
+/** Number of tasks that are read before the records that belong to them. */
 export const PAGE_TASKS = 500;
 
-/** Rows of a batch at most. */
+/** Maximum number of rows in a batch. */
 export const BATCH_ROWS = 5_000;
 
 /** A batch ends with the row that reaches this size, in bytes of its values. */

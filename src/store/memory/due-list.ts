@@ -14,7 +14,7 @@ interface Item<T> {
 
 /** Due items, earliest first. */
 export class DueList<T extends Due> {
-  /** In descending order, so that removing the first item moves no others. */
+  /** Items in descending order, so that removing the first item moves no others. */
   readonly #items: Item<T>[] = [];
   readonly #orders = new Map<T, number>();
   #order = 0;

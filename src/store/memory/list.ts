@@ -107,7 +107,7 @@ export class OrderedHeads<T extends Listed> {
   }
 
   #count(state: number, tasks: number): void {
-    // Without holes, which would make V8 use another kind of array.
+    // Adds every index up to the state: V8 uses another kind of array for one with holes.
     while (this.#states.length <= state) this.#states.push(0);
     this.#states[state] = (this.#states[state] ?? 0) + tasks;
   }

@@ -21,13 +21,13 @@ export class MemoryLog {
     return { snapshot: snapshot && { ...snapshot, bytes: copy(snapshot.bytes) }, entries };
   }
 
-  /** Returns one piece of the snapshot at a position; undefined if there is another one by now. */
+  /** Returns one piece of the snapshot at a position; undefined if another snapshot has replaced it. */
   readSnapshot(position: number, piece: number): Uint8Array | undefined {
     const found = this.#snapshot?.position === position ? this.#pieces?.[piece] : undefined;
     return found && copy(found);
   }
 
-  /** Keeps a piece of a snapshot, which replaces the present one once its last piece is there. */
+  /** Stores a piece of a snapshot. After its last piece, the snapshot replaces the present one. */
   saveSnapshot({ position, bytes, piece = 0, last = true }: SnapshotPiece): void {
     if (position <= (this.#snapshot?.position ?? -1)) return;
     if (this.#coming?.position !== position) this.#coming = { position, pieces: [] };

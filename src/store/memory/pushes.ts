@@ -280,7 +280,7 @@ export class Pushes {
     if (list?.isEmpty) this.#dueOf.delete(config.target);
   }
 
-  /** In order of target names, as in the other stores. */
+  /** Returns the next target in the order of names, as the other stores do. */
   #targetAfter(target: string | undefined): string | undefined {
     let next: string | undefined;
     for (const each of this.#dueOf.keys()) {

@@ -18,7 +18,7 @@ function isSchema(name: string): boolean {
   return /^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,39}$/.test(name);
 }
 
-/** Options of the store that the query of an address may name, as they are after `readAddress`, unchecked. */
+/** Options of the store in the query of an address, as `readAddress` returns them, unchecked. */
 interface Named {
   schema?: string;
   require?: string;
@@ -26,7 +26,7 @@ interface Named {
   connections?: string | number;
 }
 
-/** Takes the options of the store out of an address that names them; the driver gets the rest. */
+/** Separates the options of the store in an address from the part for the driver. */
 export function readAddress(address: string): { readonly url: string; readonly named: Readonly<Named> } {
   const [place = "", query] = address.split(/\?(.*)/s);
   const named: Named = {};

@@ -18,17 +18,17 @@ import { type Database, GUARDED } from "./database.js";
 import { codeOf, DISK_FULL, isUndone, toStoreError } from "./errors.js";
 import { moved } from "./server-history.js";
 
-/** Appends and bytes of one statement at most. A larger append is a statement of its own. */
+/** Maximum appends and bytes of one statement. A larger append gets a separate statement. */
 const MOST_APPENDS = 256;
 const MOST_BYTES = 1024 * 1024;
 
-/** Statements at once: while one waits for its commit, the server executes the next. */
+/** Number of concurrent statements: while one waits for its commit, the server executes the next. */
 const LANES = 2;
 
-/** Times that one append is repeated after a race or a deadlock. */
+/** Maximum number of repetitions of an append after a race or a deadlock. */
 const MOST_REPEATS = 5;
 
-/** Bytes of the arguments of a statement at first: more are allocated when one needs more. */
+/** Initial size of the buffer for the arguments of a statement, in bytes. It grows on demand. */
 const FIRST_BYTES = 256 * 1024;
 
 interface Pending extends EncodedAppend {
@@ -72,9 +72,9 @@ export class Appends {
   readonly #onStored: () => void;
   readonly #onFull: () => void;
   #waiting: Pending[] = [];
-  /** Tasks of the statements that run. */
+  /** Tasks of the running statements. */
   readonly #tasks = new Set<string>();
-  /** One for each lane that is free. */
+  /** One writer for each free lane. */
   readonly #writers: ArrayWriter[] = [];
   #lanes = 0;
   #isPlanned = false;

@@ -22,7 +22,7 @@ const TABLES = [
 
 /**
  * Opens a database for a copy, creates or migrates its schema, and marks it: no store opens it before the copy is
- * complete. What an unfinished copy left is removed.
+ * complete. The remains of an unfinished copy are removed.
  * @throws StoreError `failed` if it has tasks, or if a server or another copy uses it; `newer-schema`, `unavailable`
  */
 export async function postgresTarget(url: string, onWatch: OnWatch = () => {}): Promise<CopyTarget> {
@@ -131,7 +131,7 @@ class Writer {
       `nextval('${this.#s}.log_number'), u.b, u.c, u.d, u.e, u.f, CASE WHEN u.g IS NOT NULL THEN '${NO_HOLDER}' END, ` +
       "u.g, u.h FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], " +
       "$8::bigint[]) AS u(a, b, c, d, e, f, g, h) RETURNING task_id, log";
-    // Without position and generation, which are those of the last segment.
+    // Leaves out position and generation, which are those of the last segment.
     const stored = rows.map((row) => [...row.slice(0, 6), ...row.slice(8)]);
     const logs = new Map(await this.#database.query<[string, number]>(sql, encoded(stored, types.task)));
     this.#page = new Map(

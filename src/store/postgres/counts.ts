@@ -90,7 +90,7 @@ export class Counts {
     if (this.#timer !== undefined || this.#isClosed) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      // The next fold takes what this one leaves.
+      // The next fold includes the tallies that this one leaves.
       this.fold().catch(() => {});
     }, FOLD_MS).unref();
   }

@@ -11,7 +11,7 @@ export type Value = string | number | boolean | null | Uint8Array | Buffer;
 /** A row as an array, which is read faster than an object. */
 export type Row = readonly unknown[];
 
-/** Times that a transaction is repeated after a deadlock. */
+/** Maximum number of repetitions of a transaction after a deadlock. */
 const MOST_REPEATS = 5;
 
 /** Error code of a write on a read-only server, such as a primary that has become a standby. */
@@ -144,7 +144,7 @@ export class Database implements Statements {
   }
 
   /**
-   * Runs several reads on one moment.
+   * Runs several reads on one consistent snapshot.
    * @throws StoreError
    */
   async snapshot<T>(run: (on: Statements) => Promise<T>): Promise<T> {
@@ -207,7 +207,7 @@ export class Database implements Statements {
     }
   }
 
-  /** Opens a connection on which all reads see one moment, however long they take. The caller closes it. */
+  /** Opens a connection whose reads all see the same snapshot, however long they take. The caller closes it. */
   async reader(): Promise<Pick<Statements, "query"> & { end(): Promise<void> }> {
     const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
       try {

@@ -2,7 +2,10 @@ import { membersOf } from "../../core/members.js";
 import { storeErrorOf } from "../errors.js";
 import { StoreError, type StoreErrorKind } from "../task-store.js";
 
-/** The code of a race that only the repetition of one request decides, raised by the function of appends. */
+/**
+ * Error code of a race between appends, raised by the function of appends. The caller then repeats its appends one by
+ * one.
+ */
 export const RACE = "PA001";
 
 export const DISK_FULL = "53100";

@@ -39,7 +39,7 @@ export interface PostgresStoreOptions {
   readonly url: string;
   /** Schema of the tables, created if missing: lower-case letters, digits and `_`. Default `parley`. */
   readonly schema?: string;
-  /** Most connections of this process, from 3. Default 10. */
+  /** Maximum number of connections of this process, at least 3. Default 10. */
   readonly connections?: number;
   /**
    * A statement without an answer fails after this time with `unavailable`, its outcome unknown, in milliseconds.

@@ -90,7 +90,7 @@ export class Leases {
       );
       if (held === undefined) return "lost";
       if (expected !== undefined) {
-        // Its snapshot is newer than the lock.
+        // This statement has a newer snapshot than the lock.
         const last = `SELECT last FROM ${this.#s}.segment WHERE log = $1 ORDER BY last DESC LIMIT 1`;
         const position = await first(on.query<[number]>(last, [held[0]]));
         if (position?.[0] !== expected) return "moved";

@@ -7,8 +7,8 @@ import { type Database, first, type Value } from "./database.js";
 import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 
 /**
- * One statement reads the page and its total at one moment. The total of an owner, also by state, is a sum of counters.
- * The total of a context, or since a time, is counted along an index.
+ * Lists tasks. One statement reads the page and its total from the same snapshot. The total of an owner, also by state,
+ * is a sum of counters. The total of a context, or since a time, is counted along an index.
  */
 export async function list(db: Database, request: ListRequest): Promise<ListPage> {
   const { tenant, owner, contextId, state, statusFrom, after, limit } = request;

@@ -111,7 +111,7 @@ export class Notifications implements Carrier {
       this.#isHeard = true;
       this.#check(opened);
     } catch (error) {
-      this.#logger.debug({ err: error }, "notifications of PostgreSQL cannot be heard; retrying");
+      this.#logger.debug({ err: error }, "notifications of PostgreSQL cannot be received; retrying");
       client?.end().catch(() => {});
       this.#retry();
     }

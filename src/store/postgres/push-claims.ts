@@ -78,7 +78,7 @@ export class PushClaims {
     });
   }
 
-  /** Chooses among the longest due, and among those of the next targets. */
+  /** Chooses among the deliveries that have been due longest and those of the next targets. */
   async #choose(on: Statements, request: ClaimDeliveries): Promise<Due[]> {
     const { now, limit, capacity } = request;
     const from = `SELECT d.task_id, d.config_id, d.target FROM ${this.#s}.push_config d`;
@@ -114,7 +114,7 @@ export class PushClaims {
     return chosen;
   }
 
-  /** More than the limit where full targets may have the longest due ones. */
+  /** Number of rows to read: more than the limit if full targets may have the longest due ones. */
   #most(limit: number, capacity: ClaimDeliveries["capacity"]): number {
     return capacity === undefined ? limit + 1 : 4 * limit + 1;
   }

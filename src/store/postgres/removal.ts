@@ -73,7 +73,7 @@ export class Removal {
     if (taskIds.length === 0) return Promise.resolve(0);
     return this.#database.transaction(async (on) => {
       const s = this.#s;
-      // Locked in the order of all transactions.
+      // Locks the rows in the order that all transactions use.
       const rows = await on.query<Removed>(
         `SELECT t.log, t.tenant, t.owner, t.context_id, t.task_id FROM ${s}.task t WHERE t.task_id = ANY ($1) AND ${where} ` +
           `${unfinished ? "" : `AND t.state IN (${TERMINAL}) `}ORDER BY t.task_id FOR UPDATE`,

@@ -38,7 +38,7 @@ export function removePartial(partial: string): void {
     try {
       rmSync(`${partial}${suffix}`, { force: true });
     } catch {
-      // The error of the copy says more.
+      // The error of the copy is more informative.
     }
   }
 }

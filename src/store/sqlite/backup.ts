@@ -10,9 +10,9 @@ import { moveLog, setForeignLogAside } from "./foreign-log.js";
 import { markCopied } from "./restoration.js";
 
 /**
- * Copies the file of a store into a new file. The copy holds one moment: everything that was acknowledged before the
- * call, and whole transactions only. Any process may have the store open, shared or not, and continue to write to its
- * log, which grows until the copy is complete. The copy is checked before it gets its name.
+ * Copies the file of a store into a new file. The copy is consistent: it contains everything that was acknowledged
+ * before the call, and whole transactions only. Any process may have the store open, shared or not, and continue to
+ * write to its log, which grows until the copy is complete. The copy is checked before it gets its name.
  *
  * Blocks this thread, so servers run it in a process of its own.
  * @param partial the temporary name; default: a new one

@@ -58,7 +58,7 @@ export class ContextCounters {
 
   /** Drops the collected changes after a rollback. */
   clear(): void {
-    // Not clear(): V8 would let the table of every commit refer to the next one's (see core/maps.ts).
+    // Not clear(): in V8 the table of each commit would then refer to the next one (see core/maps.ts).
     if (this.#changes.size > 0) this.#changes = new Map();
   }
 }

@@ -19,8 +19,8 @@ import { createRestorations } from "./restoration.js";
 import { MAX_INLINE_BYTES } from "./rows.js";
 
 /**
- * Opens a file for a copy, and marks it: no store opens it before the copy is complete. A new file is created; what an
- * unfinished copy left is removed.
+ * Opens a file for a copy, and marks it: no store opens it before the copy is complete. A new file is created; the
+ * remains of an unfinished copy are removed.
  * @throws StoreError `failed` if it has tasks, an older schema, or is in use; `newer-schema`, `unavailable`
  */
 export function sqliteTarget(given: string): CopyTarget {

@@ -22,7 +22,7 @@ function isDamage(code: string): boolean {
 
 /** True for an error of the disk, the file system or another process, independent of the write. */
 function isOutage(code: string): boolean {
-  // Of files that are not written through SQLite: a backup, or the lock of a store.
+  // Errors of files that are not written through SQLite: a backup, or the lock of a store.
   if (/^E(NOSPC|DQUOT|FBIG|IO)$/.test(code)) return true;
   // A truncated file does not recover by itself.
   return /^SQLITE_(FULL|IOERR(?!_SHORT_READ)|CANTOPEN|READONLY|PERM|BUSY|LOCKED|PROTOCOL)/.test(code);

@@ -3,8 +3,8 @@ import type { FromWriter } from "./write.js";
 import type { Message, ToWriter } from "./write-codec.js";
 import type { Hello } from "./writer-protocol.js";
 
-// Messages between a process and the one that writes for it, as bytes on a connection. A frame is its length, its kind,
-// and what the kind says: any value, or writes, whose bytes follow as they are.
+// Messages between a process and the one that writes for it, as bytes on a connection. A frame consists of its length,
+// its kind and its content: any value, or writes followed by their bytes, unchanged.
 
 /** Bytes of the length, which does not count itself. */
 const LENGTH_BYTES = 4;

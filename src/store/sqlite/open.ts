@@ -121,7 +121,7 @@ function lockCurrent(path: string, logger: Logger): { lock: FileLock; before: nu
   }
 }
 
-/** A program that has been upgraded meanwhile must not change the tables under the processes that read them. */
+/** Checks the schema version again: an upgraded program must not change the tables that running processes read. */
 function checkAgain(path: string): void {
   const version = versionOf(path);
   // 0: the file was removed.
@@ -211,7 +211,7 @@ function readHeader(path: string): Identity | undefined {
     closeSync(file);
   }
   const application = header.readInt32BE(68);
-  // Only a header: another process is about to create the tables, or was killed before it did.
+  // The file has only a header: another process is about to create the tables, or was killed before it did.
   if (application === 0 && header.readUInt32BE(40) === 0) return undefined;
   return { application, version: header.readInt32BE(60) };
 }
@@ -309,8 +309,8 @@ function logRestoration(path: string, db: Database, logger: Logger): void {
   const fields = { path, copiedAt: new Date(found.time).toISOString(), webhooks: found.due };
   logger.warn(
     fields,
-    "the store was restored from a copy: tasks continue as of then, and undelivered notifications of so many webhooks " +
-      "may be repeated under the same webhook-id",
+    "the store was restored from a copy: tasks continue from that time, and undelivered notifications may be " +
+      "repeated to their webhooks, under the same webhook-id",
   );
 }
 

@@ -69,7 +69,7 @@ export function keyAt(states: readonly number[], range: KeyRange, count: number)
   return { sql: `${states.map(() => arm).join(" UNION ALL ")} ${ORDER} OFFSET ?`, values: [...values, 1, count - 1] };
 }
 
-/** One row if the context of a task has another one that comes before it in the list. */
+/** Selects one row if the context of a task has another one that comes before it in the list. */
 export function newerInContext({ contextId, tenant, owner, statusTime, taskId }: TaskHead): Statement {
   const arm =
     "SELECT 1 FROM head INDEXED BY head_by_context WHERE context_id = ? AND tenant = ? AND owner = ? AND state = ? " +

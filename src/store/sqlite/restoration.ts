@@ -18,7 +18,7 @@ const ID_BYTES = 9;
 
 /** The mark of a copy. Times are milliseconds since the epoch. */
 export interface CopyMark {
-  /** The moment that the copy holds. */
+  /** Time of the copy's contents. */
   readonly time: number;
   /** No entry in the copy is later. */
   readonly until: number;

@@ -15,7 +15,7 @@ import { type CopyMark, markCopied, readCopyMark } from "./restoration.js";
 export interface RestoreResult {
   readonly path: string;
   readonly tasks: number;
-  /** The moment that it holds, in milliseconds since the epoch; undefined if `parley backup` did not make it. */
+  /** Time of its contents, in milliseconds since the epoch; undefined if `parley backup` did not make it. */
   readonly time: number | undefined;
 }
 

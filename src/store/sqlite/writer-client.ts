@@ -237,7 +237,7 @@ export class WriterClient {
     this.#troubles.note("timeout", { reason, restartHelps: false, refuses: late });
     if (!late) return;
     const error = new StoreError("unavailable", reason);
-    // They keep their positions among the answers, which no caller receives any more.
+    // The callers keep their positions in the queue, although no caller receives these answers any more.
     for (const queue of [this.#small, this.#bulk]) for (const caller of queue.callers) caller.reject(error);
     if (this.#closing) this.#rejectOpening(error);
   }

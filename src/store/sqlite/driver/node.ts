@@ -181,8 +181,8 @@ function firstOf(row: unknown): unknown {
 }
 
 /**
- * A statement that never takes the beginning of a text for the text, which may be the name of another owner: it stores no
- * text with a NUL, and finds none.
+ * A statement that neither stores nor finds a text with a NUL. SQLite would take the beginning of such a text for all
+ * of it, which may be the name of another owner.
  */
 class WholeText implements StatementSync {
   readonly #statement: StatementSync;

@@ -62,7 +62,7 @@ class Attached implements DatabaseSync {
   }
 }
 
-/** Matches SQL that would mean the main database. SQLite finds existing tables and indexes by their names alone. */
+/** Matches SQL that would refer to the main database. SQLite finds existing tables and indexes by their names alone. */
 const UNNAMED = /\b(?:VACUUM\b|(?:PRAGMA|CREATE (?:UNIQUE )?(?:TABLE|INDEX)) (?=\w)|(?=sqlite_schema\b))/g;
 
 /** The SQL with the file's schema named where it is needed. */
