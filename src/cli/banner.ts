@@ -100,7 +100,7 @@ function named(version: string | undefined): string {
   return version === undefined ? "" : `-H 'A2A-Version: ${version}' `;
 }
 
-/** In HTTP+JSON the tenant is part of the path. */
+/** Returns the quoted URL of an operation over HTTP+JSON, whose path contains the tenant. */
 function quoteUrl(url: string, card: AgentCard, operation: string): string {
   const tenant = card.supportedInterfaces[0]?.tenant ?? "";
   const path = tenant === "" ? operation : `${encodeURIComponent(tenant)}/${operation}`;

@@ -24,7 +24,7 @@ export interface Io {
   /** Home directory of the user; undefined if it is unknown. */
   readonly home: string | undefined;
   readonly stdin: InputStream;
-  /** For results only. */
+  /** Stream for results only. */
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   /** Aborts at the first SIGINT or SIGTERM, whose name is the reason. A command that does not read it is ended by them. */

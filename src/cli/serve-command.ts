@@ -71,7 +71,7 @@ async function serveHere(
   endOnUncaught(logger);
   // V8's default, which main.ts lowered for the start.
   setFlagsFromString("--semi-space-growth-factor=2");
-  // Before the module is loaded, which may start processes.
+  // Taken before the module is loaded, which may start processes.
   const sockets = { ...inheritedSockets(process.env, process.pid), ...worker?.role.sockets };
   const module = await loadAgentModule(path);
   for (const warning of [...unknownVariables(process.env), ...module.warnings]) logger.warn({}, warning);
@@ -176,7 +176,7 @@ function settingsOf(options: Partial<UncheckedOptions>, logger: Logger): Setting
 /** Returns the link of a process that a primary process has started; undefined for any other. */
 function workerOf(process: NodeJS.Process): Worker | undefined {
   const role = process.env[WORKER_VARIABLE];
-  // It must not reach processes that the agent starts.
+  // The variable must not reach processes that the agent starts.
   delete process.env[WORKER_VARIABLE];
   return role === undefined || process.send === undefined ? undefined : new Worker(JSON.parse(role), process);
 }
@@ -236,7 +236,7 @@ function latestEnd({ limits = {}, drainDelayMs = 0 }: Partial<UncheckedOptions>)
   return drainDelayMs + shutdownGraceMs + Math.max(cancelGraceMs, storeClose.timeoutMs) + END_MS;
 }
 
-/** Ends the server, to be started again, when only that may help its store. */
+/** Ends the server with the exit code for a restart, when only a restart may help its store. */
 function restartOnFailure(server: Server, logger: Logger): void {
   const { failureSignal } = server;
   failureSignal.addEventListener("abort", () => {

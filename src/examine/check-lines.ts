@@ -64,7 +64,10 @@ function isIn({ older }: Candidate, { isNew, isOfAgentsIds }: Check): boolean {
   return isNew !== true && !(isOfAgentsIds === true && older.hasCallersIds === true);
 }
 
-/** Runs a check. A refusal is that of an agent that wants other credentials. @throws errors of authentication, which concern the run, if it is strict, and the end of the run */
+/**
+ * Runs a check. The result tells whether the agent answered, and whether it refused the credentials.
+ * @throws the error of a refusal if the run is strict, and any error after the run was aborted
+ */
 async function outcomeOf(check: Check, probe: Probe, isStrict: boolean) {
   try {
     return { finding: await check.run(probe), isThere: true, isRefused: false };

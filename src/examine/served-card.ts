@@ -24,7 +24,7 @@ export interface CardCheck extends Rule {
   readonly run: (probe: CardProbe) => Finding | Promise<Finding>;
 }
 
-/** Most bytes of a second answer. */
+/** Maximum size of a second answer, in bytes. */
 const MAX_BYTES = 1024 * 1024;
 
 const notServed: Finding = { skipped: "the card is a file" };
@@ -172,7 +172,7 @@ function askAgain({ ask }: WireExchange, { http, signal }: CardProbe, tag: strin
   return http({ ...again, signal });
 }
 
-/** True for addresses that mean another machine at each caller: this machine, and any. */
+/** True for addresses that mean a different machine to each caller: loopback and wildcard addresses. */
 function isOwnAddress(url: string): boolean {
   const parsed = parseUrl(/^[a-z]+:\/\//i.test(url) ? url : `http://${url}`);
   if (parsed === undefined) return false;

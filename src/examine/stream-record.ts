@@ -24,7 +24,7 @@ export interface StreamRecord {
   readonly isSilent: boolean;
   /** True if the stream was still open long after the end of its task. */
   readonly staysOpen: boolean;
-  /** The task was still running, and SubscribeToTask was called; this is its first event. */
+  /** Result of SubscribeToTask, called while the task was running: the first event or the error. */
   readonly resumed: { readonly first: StreamResponse | undefined; readonly error: A2AError | undefined } | undefined;
   readonly task: Task | undefined;
 }
@@ -107,7 +107,7 @@ class StreamWatch {
     });
   }
 
-  /** Uses that the task runs to subscribe to it, and cancels it. */
+  /** Subscribes to the running task, then cancels it. */
   async #cancel(): Promise<void> {
     const { client, signal } = this.#probe;
     const id = this.#taskId;
@@ -132,7 +132,7 @@ class StreamWatch {
   }
 }
 
-/** Returns the state that an event tells, if it tells one. */
+/** Returns the state in an event, or undefined if it has none. */
 export function stateIn({ payload }: StreamResponse): TaskState | undefined {
   return payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status?.state : undefined;
 }

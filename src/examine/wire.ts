@@ -3,7 +3,7 @@ import { mapStream } from "../core/map-stream.js";
 import { essenceOf } from "../wire/media-type.js";
 import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
 
-/** Most characters of a body that are kept. */
+/** Maximum number of characters that are kept of a body. */
 const MAX_BODY = 4 * 1024 * 1024;
 
 /** One request and its answer, as they are on the wire. */

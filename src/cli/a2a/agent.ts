@@ -297,7 +297,7 @@ function originOrCard(url: URL, where: string): Reference {
   return { url, isExact: url.pathname !== "/" };
 }
 
-/** Makes a card of one interface, of which no more is known. */
+/** Makes a card for the only interface that is known, that of `--endpoint`. */
 function cardOfEndpoint({ settings }: Scope): FoundCard {
   const { endpoint = "", transport, tenant = "", a2aVersion = PROTOCOL_VERSION } = settings;
   if (transport.length !== 1) throw usage("--endpoint needs exactly one --transport");

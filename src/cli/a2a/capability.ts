@@ -4,7 +4,7 @@ import { Failure, usage } from "./errors.js";
 import type { Scope } from "./scope.js";
 import { singleLine } from "./text.js";
 
-/** Capabilities of a card that commands need, with the error that an agent without them gives, and their name. */
+/** Capabilities of a card that commands need, with the error of an agent without them, and their names. */
 const needed = {
   pushNotifications: ["PUSH_NOTIFICATION_NOT_SUPPORTED", "push notifications"],
   extendedAgentCard: ["UNSUPPORTED_OPERATION", "an extended card"],

@@ -135,7 +135,7 @@ export const commandRows: readonly CommandRow[] = [
         values: states,
       },
       { flags: "--limit <n>", help: "tasks of a page, 1 to 100" },
-      { flags: "--page-token <token>", help: "page to show, as the page before names it" },
+      { flags: "--page-token <token>", help: "token of the page to show, as the previous page prints it" },
       { flags: "--since <time>", help: "only tasks that have changed since, as 2026-01-31T12:00:00Z" },
       { flags: "--with-artifacts", help: "include artifacts" },
       { flags: "--all", help: "show all pages" },
@@ -202,7 +202,7 @@ export const commandRows: readonly CommandRow[] = [
     about: "list the push configurations of a task, a page at a time",
     options: [
       { flags: "--limit <n>", help: "configurations of a page, 1 to 100" },
-      { flags: "--page-token <token>", help: "page to show, as the page before names it" },
+      { flags: "--page-token <token>", help: "token of the page to show, as the previous page prints it" },
     ],
     load: async () => ({ run: (await import("./push-config.js")).list }),
   },

@@ -77,7 +77,7 @@ export class Context implements Scope {
     this.#stop.abort(failure);
   }
 
-  /** Has a function called when the connection of a stream is lost, which is resumed. */
+  /** Sets the function that is called when a stream loses its connection. The stream is then resumed. */
   onCut(tell: () => void): void {
     this.#onCut = tell;
   }
@@ -114,19 +114,19 @@ export class Context implements Scope {
     return this.given.filter(({ name }) => names.includes(name)).map(({ value }) => (value === true ? "true" : value));
   }
 
-  /** Ends the run after the time of `--timeout`. */
+  /** Starts the timer of `--timeout`, which ends the run. */
   startBudget(): void {
     this.#budgetMs = this.settings.timeout;
     this.touch();
   }
 
-  /** Begins the time of `--timeout` anew. */
+  /** Restarts the timer of `--timeout`. */
   touch(): void {
     clearTimeout(this.#timer);
     if (this.#budgetMs > 0) this.#timer = setTimeout(() => this.#stop.abort(this.#late()), this.#budgetMs);
   }
 
-  /** Ends the time of `--timeout`. */
+  /** Stops the timer of `--timeout`. */
   endBudget(): void {
     clearTimeout(this.#timer);
     this.#budgetMs = 0;

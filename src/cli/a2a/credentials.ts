@@ -16,7 +16,7 @@ import type { Values } from "./settings.js";
 
 /** Credentials of the calls of one interface. */
 interface Chosen {
-  /** For the schemes of the card. */
+  /** Credentials for the schemes of the card. */
   readonly credentials: Credentials | undefined;
   /** Headers for an agent that declares no scheme. */
   readonly headers: readonly Header[];

@@ -18,9 +18,9 @@ export interface Scope {
   readonly task: { readonly id: string; readonly contextId: string } | undefined;
   /** True after calls were given a credential of `auth login`. */
   readonly usesLogin: boolean;
-  /** Notes that the connection of a stream is lost, which is resumed. */
+  /** Notes that a stream has lost its connection. The stream is then resumed. */
   noteCut(): void;
-  /** Notes that calls get one. */
+  /** Notes that calls were given a credential of `auth login`. */
   noteLogin(): void;
   /** Registers a function that is called after the run. */
   onClose(close: () => Promise<void>): void;

@@ -211,7 +211,10 @@ function warningsAbout({ path, entries }: ConfigFile): string[] {
   return [`${path} has credentials and can be read by others: chmod 600 ${path}`];
 }
 
-/** A file found by its place may come with a cloned repository, so it cannot weaken TLS, and its agent is named. */
+/**
+ * Removes settings that weaken TLS, and warns of an agent that the file names: a file that was found by its place may
+ * come with a cloned repository.
+ */
 function withoutRisks(file: ConfigFile, io: Io, warnings: string[]): ConfigFile {
   const entries = new Map(file.entries);
   for (const name of ["A2ACLI_INSECURE", "A2ACLI_CA"]) {

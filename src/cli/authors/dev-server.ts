@@ -36,7 +36,7 @@ export async function serveForDev(io: Io, path: string, given: Given): Promise<v
     });
   } catch (error) {
     const isBusy = error instanceof ConfigurationError && error.message.startsWith("Cannot listen");
-    // No change of a file can mend these.
+    // No change of a file can fix these errors.
     if (isBusy || error instanceof StoreError) tell({ type: "stuck" });
     throw error;
   }

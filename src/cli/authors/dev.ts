@@ -22,7 +22,7 @@ interface DevOptions {
 }
 
 /**
- * Serves a module in a process of its own, and starts that anew when a file of it changes.
+ * Serves a module in a separate process, which is restarted when one of the module's files changes.
  *
  * @throws UsageError if the module does not exist, or to chat without a terminal
  */

@@ -50,7 +50,7 @@ export interface ReadyMessage {
   readonly greeting: string;
 }
 
-/** The server cannot start, and no change of a file can mend that. */
+/** The server cannot start, and no change of a file can fix the error. */
 interface StuckMessage {
   readonly type: "stuck";
 }

@@ -9,7 +9,7 @@ const kinds: Readonly<Partial<Record<Code, keyof typeof exitCodes>>> = {
   [Code.Unauthenticated]: "credentials",
   [Code.PermissionDenied]: "credentials",
   [Code.DeadlineExceeded]: "unreached",
-  // It ends, or its store fails.
+  // The server shuts down, or its store fails.
   [Code.Unavailable]: "unreached",
 };
 

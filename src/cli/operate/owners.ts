@@ -12,14 +12,14 @@ import type { ReachFlags } from "./service.js";
 export function add(owners: Command, io: Io): void {
   const list = owners
     .command("list")
-    .description("list owners, with what they use")
+    .description("list owners with their usage")
     .option("--tenant <tenant>", "only those of a tenant");
   addLimit(addReach(list)).action((flags: OwnerFlags) => listOwners(flags, io));
   const remove = owners
     .command("delete")
-    .description("cancel what an owner runs, and delete all that it has")
+    .description("cancel the tasks of an owner, and delete all of its data")
     .argument("<owner>", 'the owner; "" for anonymous callers')
-    .option("--tenant <tenant>", "only what it has in a tenant (default: in all)");
+    .option("--tenant <tenant>", "only the data in a tenant (default: in all tenants)");
   addYes(addReach(remove, { writes: true, isLong: true })).action((owner: string, flags: OwnerFlags) =>
     deleteOwner(owner, flags, io),
   );

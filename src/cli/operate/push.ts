@@ -184,7 +184,7 @@ async function redriveAll(flags: RedriveFlags, io: Io): Promise<void> {
     const keys = known.all
       .filter(({ configId }) => config === undefined || configId === config)
       .map(({ taskId, configId }) => ({ taskId, configId }));
-    // Without keys it would be all.
+    // Without keys, all configurations would be redriven.
     if (keys.length === 0) throw new CommandError("failed", notFound(config));
     const answer = await client.redriveDeliveries({ keys });
     await print(io, flags.json ? jsonLine(RedriveDeliveriesResponseSchema, answer) : `${answer.count}\n`);

@@ -60,7 +60,7 @@ those that exist and then each new one, until the task has ended; Ctrl-C before 
 function addWatching(tasks: Command, io: Io): void {
   const watch = tasks
     .command("watch")
-    .description("print what changes, of one task or of all")
+    .description("print the changes of one task or of all tasks")
     .argument("[task]")
     .option("--after <position>", "of one task: only entries after this position", position, 0)
     .option("--tenant <tenant>", "of all: only those of a tenant")

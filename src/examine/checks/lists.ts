@@ -59,7 +59,7 @@ export const listChecks: readonly Check[] = [
   },
 ];
 
-/** Tasks of one millisecond have no order. */
+/** Returns the fault of a list that is not ordered by status time. Tasks of the same millisecond may have any order. */
 function faultOfOrder(tasks: readonly Task[]): Finding {
   const times = tasks.map(({ status }) => status?.timestamp).map((time) => time && timestampDate(time).getTime());
   const at = times.findIndex((time, i) => time !== undefined && time > (times[i - 1] ?? Infinity));

@@ -78,7 +78,7 @@ export function errorAnswer(thrown: unknown): RecordedAnswer | undefined {
   return { state: null, message: [], artifacts: [], error: agentCodes[reason]?.[0] ?? "A2ACLI_ERR_INTERNAL" };
 }
 
-/** Texts that follow each other are one: agents divide them as they come. */
+/** Returns the parts for a recording. Consecutive texts are joined, because agents divide them arbitrarily. */
 async function recorded(parts: readonly PlainPart[]): Promise<readonly RecordedPart[]> {
   const all: RecordedPart[] = [];
   for (const { text, data, file, mediaType = "" } of parts) {

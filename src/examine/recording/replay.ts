@@ -21,7 +21,7 @@ export interface ReplayOptions {
   readonly signal: AbortSignal;
   /** Called before a turn is sent. */
   readonly onTurn?: (at: number) => void;
-  /** Called when anything of an answer has come. */
+  /** Called when a part of an answer has arrived. */
   readonly onUpdate?: () => void;
 }
 

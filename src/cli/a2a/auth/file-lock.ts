@@ -51,7 +51,7 @@ function taken(path: string, text: string): boolean {
 function removeStale(path: string): void {
   const text = holderOf(path);
   if (text === undefined || !isStale(path, text)) return;
-  // Another process may have removed it and taken the lock meanwhile: then it gets its lock back.
+  // Another process may have removed this lock and taken its own meanwhile: then its lock is put back.
   const aside = `${path}.${randomUUID()}`;
   try {
     renameSync(path, aside);

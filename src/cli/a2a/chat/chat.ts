@@ -51,7 +51,7 @@ export interface Beside {
   readonly isReady: boolean;
   /** Waits until it accepts calls. */
   whenReady(): Promise<void>;
-  /** Has lines about it shown by a function; undefined after the chat. */
+  /** Sets the function that shows lines about the server; undefined after the chat. */
   showIn(show: ((line: string) => void) | undefined): void;
 }
 
@@ -87,7 +87,7 @@ export async function talk(
   }
 }
 
-/** Yields the lines of stdin that are not empty. The time of `--timeout` stands still during the wait for one. */
+/** Yields the lines of stdin that are not empty. The timer of `--timeout` is stopped while it waits for one. */
 async function* linesIn(context: Context): AsyncGenerator<string> {
   const { io, signal } = context;
   context.endBudget();

@@ -6,10 +6,10 @@ import { isJsonObject } from "../../../wire/json-struct.js";
 import { parsedJson } from "../../../wire/parsed-json.js";
 import { singleLine } from "../text.js";
 
-/** Most fields that are asked for one by one. */
+/** Maximum number of fields that are asked for one by one. */
 const MAX_FIELDS = 200;
 
-/** Most choices that are listed. */
+/** Maximum number of choices that are listed. */
 const MAX_CHOICES = 100;
 
 /** Time for a pattern of the agent, in milliseconds. Some take forever on a few characters. */
@@ -69,7 +69,7 @@ export async function askForm(form: Form, ask: Ask, tell: Tell): Promise<Filled>
   }
 }
 
-/** The agent checks again; a schema that cannot be compiled here is left to it. */
+/** Checks a value against a schema. The agent checks it again, and alone if the schema cannot be compiled here. */
 async function checked(schema: JsonObject, value: JsonValue): Promise<{ readonly violations: readonly string[] }> {
   try {
     const { checkJson } = await import("../../../agent/json-schema.js");
@@ -96,7 +96,9 @@ function withoutPatterns(schema: JsonValue): JsonValue {
   return Object.fromEntries(kept.map(([name, value]) => [name, values.has(name) ? value : withoutPatterns(value)]));
 }
 
-/** A pattern that takes too long, or cannot be compiled, is left to the agent. */
+/**
+ * True if a text matches a pattern. Also true if the pattern takes too long or cannot be compiled: the agent checks it.
+ */
 function matches(text: string, pattern: string): boolean {
   const script = "new RegExp(pattern, 'u').test(text)";
   return attempt(() => runInNewContext(script, { pattern, text }, { timeout: PATTERN_MS }) === true) ?? true;
@@ -144,7 +146,10 @@ function describeField(
   if (choices.length > MAX_CHOICES) tell(`  and ${choices.length - MAX_CHOICES} more`);
 }
 
-/** Reads a value as its type says. What cannot be read stays a text, which the check then names. */
+/**
+ * Converts a typed text to the type of its field. A text that cannot be converted is returned unchanged, so that the
+ * check reports it.
+ */
 function read(typed: string, { type, enum: choices, items }: JsonObject): JsonValue {
   if (Array.isArray(choices)) {
     const chosen = choices[Number(typed) - 1];

@@ -167,7 +167,7 @@ export class Talk {
     }
     const answer = last?.task ?? last?.message;
     if (answer !== undefined) await saveFiles(this.#context, answer as never);
-    this.#stands(last);
+    this.#showState(last);
     return last;
   }
 
@@ -221,8 +221,8 @@ export class Talk {
     this.record.add("agent", text, this.ids);
   }
 
-  /** Says how the task stands, if it needs its client or failed. */
-  #stands(last: Update | undefined): void {
+  /** Shows the state of the task if it needs its client or failed. */
+  #showState(last: Update | undefined): void {
     if (last?.task === undefined) return;
     this.#state = last.task.status?.state ?? TaskState.UNSPECIFIED;
     if (this.#state === TaskState.AUTH_REQUIRED) {
@@ -246,10 +246,10 @@ function filePartsOf(files: Update["files"]): Part[] {
   );
 }
 
-/** Most characters of a talk that are kept. */
+/** Maximum number of characters of a talk that are kept. */
 const MAX_SAVED = 64 * 1024 * 1024;
 
-/** One side's text, up to that of the other one. */
+/** Consecutive texts of one side. */
 interface Entry {
   readonly from: "user" | "agent";
   text: string;

@@ -62,7 +62,7 @@ export const examineRows: readonly CommandRow[] = [
     words: "doctor",
     examples: ["doctor localhost:8080", 'doctor localhost:8080 --message "echo hello" --verbose'],
     operands: "[ref]",
-    about: "examine an agent, and say what to mend",
+    about: "examine an agent, and report faults with their remedies",
     options: [message],
     after: doctorHelp,
     load: () => import("../examine/doctor.js"),

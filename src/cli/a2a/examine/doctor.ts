@@ -152,7 +152,7 @@ const alikeRule = {
   mend: "let all interfaces share one store, and answer from the same code",
 };
 
-/** Most bytes of a task that is compared, since one of each interface is kept. */
+/** Maximum size of a compared task, in bytes: one task of each interface is kept. */
 const MAX_BYTES = 1024 * 1024;
 
 /** A task as the interface that began it shows it. */

@@ -57,7 +57,7 @@ export const run: Run = async (context) => {
   try {
     await orAborted(new Promise<never>(() => {}), signal);
   } catch (error) {
-    // It is meant to be ended so.
+    // Ctrl-C is the usual end of this command.
     if (!(error instanceof Failure && error.code === "PARLEY_ERR_INTERRUPTED")) throw error;
   } finally {
     await webhook.close();
@@ -65,7 +65,7 @@ export const run: Run = async (context) => {
   }
 };
 
-/** Reads what notifications have to prove. Without any proof a token is made, which the agent has to send. */
+/** Reads the proofs that notifications need. Without any, a token is generated that the agent has to send. */
 async function trustOf(context: Context) {
   const { io, out } = context;
   const tokens = [
@@ -105,7 +105,7 @@ function print({ out }: Context, event: PushEvent): void {
   );
 }
 
-/** Returns the record of a notification, without credentials: `--replay` takes them anew. */
+/** Returns the record of a notification, without credentials: `--replay` takes the token from its own options. */
 function recordOf({ headers, body }: Arrival): Recorded {
   const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !credentialHeader.test(name)));
   return { at: new Date().toISOString(), headers: kept, body: body.toString("base64") };

@@ -10,7 +10,9 @@ import { httpUrl, wholeNumber } from "../kinds.js";
 import { isSettled } from "../task-result.js";
 import { openWebhook } from "./webhook.js";
 
-/** Polls in place of which a notification is waited for: it may be lost. */
+/**
+ * Poll intervals that a wait for a notification may take. Then the task is read, because the notification may be lost.
+ */
 const POLLS = 10;
 
 /** A wait for a task by push notifications. */
@@ -61,7 +63,8 @@ export async function openPushWait(context: Context): Promise<PushWait> {
       let polls = POLLS;
       while (!isSettled(task)) {
         if (!settledIds.has(task.id)) await orAborted(within(polls * settings.pollInterval, told.wait()), signal);
-        // After a notification the task may run again, or the answer be older than that. The next wait is a usual poll.
+        // After a notification the task may run again, or the answer may be older. So the next wait takes one poll
+        // interval.
         polls = settledIds.delete(task.id) ? 1 : POLLS;
         task = await agent.client.getTask({ id: task.id, ...history }, { signal });
       }

@@ -14,7 +14,7 @@ import { collect } from "../../../push-receiver/request.js";
 /** Largest notification, in bytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Most connections at once. */
+/** Maximum number of concurrent connections. */
 const MAX_CONNECTIONS = 128;
 
 /** Time for a notification to arrive, in milliseconds. */
