@@ -204,7 +204,7 @@ interface ClientSettings {
 
 /** The card of a client, and the interfaces of its calls. */
 interface CardInUse {
-  /** As the agent sent it. */
+  /** The card as the agent sent it. */
   readonly card: AgentCard;
   /** The card that calls follow. */
   readonly calls: AgentCard;

@@ -1,6 +1,6 @@
 import { hostnameOf, parseUrl } from "../core/net.js";
 
-/** The names and addresses of one interface: a card often has one of them, and its caller another. */
+/** Names and addresses of this machine that count as one host: a card often has one of them, and its caller another. */
 const localhost: ReadonlySet<string> = new Set(["127.0.0.1", "[::1]"]);
 
 /**

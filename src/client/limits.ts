@@ -79,7 +79,7 @@ export const defaultClientLimits: ClientLimits = {
   interfaceRestMs: 10_000,
 };
 
-/** Of these, 0 means: no redirects, revalidation each time, no timeout. */
+/** Limits that may be 0: no redirects, revalidation each time, no timeout. */
 const mayBeZero = ["maxCardRedirects", "maxCardAgeMs", "timeoutMs", "sendTimeoutMs"];
 
 const checks = checksOf(defaultClientLimits, (name) => aWholeNumber(mayBeZero.includes(name) ? 0 : 1, MAX_TIMEOUT_MS));

@@ -152,7 +152,7 @@ class ChunkWriter {
       if (piece?.append !== true) this.#checkOthers(artifact);
       if (update.replaced) this.#forget(artifact);
       if (this.#parts.has(artifact.artifactId)) yield* this.#more(artifact, update.text);
-      else yield* this.#anew(artifact);
+      else yield* this.#inNewBlock(artifact);
       if (piece?.lastChunk === true) yield* this.#close(artifact.artifactId);
       return;
     }
@@ -215,7 +215,7 @@ class ChunkWriter {
       this.#checkOthers(artifact);
       if (open !== undefined && !isMore) this.#forget(artifact);
       if (isMore) yield* this.#more(artifact, whole.slice(open.text.length));
-      else yield* this.#anew(artifact);
+      else yield* this.#inNewBlock(artifact);
     }
   }
 
@@ -230,7 +230,7 @@ class ChunkWriter {
     this.#before.delete(artifactId);
   }
 
-  *#anew(artifact: Artifact): Generator<UIChunk> {
+  *#inNewBlock(artifact: Artifact): Generator<UIChunk> {
     yield* this.#close(artifact.artifactId);
     yield* this.#more(artifact, textAfter(artifact, this.#parts.get(artifact.artifactId)));
   }

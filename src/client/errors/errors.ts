@@ -74,7 +74,7 @@ export function factsIn(error: ConnectError): Facts {
 const cutShort =
   /^(?:(?:protocol error: )?(?:missing (?:EndStreamResponse|trailers?|status)|incomplete envelope|premature |promised \d+ bytes, received )|http\/2 stream closed with error code )/;
 
-/** Those about invalid answers. */
+/** Messages of the Connect library's own errors about invalid answers. */
 const unreadable =
   /^(?:protocol error: |unsupported (?:content type|response encoding) |invalid grpc-status: |parse binary: |invalid end stream$|failed to parse EndStreamResponse|message size (?:\d+ )?is larger than configured readMaxBytes )/;
 

@@ -78,7 +78,7 @@ class TrackedConversation implements Conversation {
     try {
       const place = { contextId: this.#contextId, taskId };
       const answer = await send(this.#core, message, since(startedAt, options), place);
-      this.#stands(answer, taskId);
+      this.#noteAnswer(answer, taskId);
       return answer;
     } finally {
       answered();
@@ -95,7 +95,7 @@ class TrackedConversation implements Conversation {
       const place = { contextId: this.#contextId, taskId, known };
       for await (const update of stream(this.#core, message, since(startedAt, options), place)) {
         const contextId = update.task?.contextId ?? update.message?.contextId ?? "";
-        this.#stands({ task: update.task, contextId }, taskId);
+        this.#noteAnswer({ task: update.task, contextId }, taskId);
         answered();
         yield update;
       }
@@ -111,7 +111,7 @@ class TrackedConversation implements Conversation {
   readonly #isPlaced = (): boolean => this.#hasAnswer || this.#contextId !== undefined || this.taskId !== undefined;
 
   /** @param sentTo the task that received the message */
-  #stands({ task, contextId }: Pick<Answer, "task" | "contextId">, sentTo: string | undefined): void {
+  #noteAnswer({ task, contextId }: Pick<Answer, "task" | "contextId">, sentTo: string | undefined): void {
     this.#hasAnswer = true;
     if (contextId !== "") this.#contextId = contextId;
     this.#task = task;

@@ -106,8 +106,8 @@ export class ClientFold {
   }
 
   /**
-   * Starts with the events after this point, if nothing was folded yet. Its state is the current one, and earlier
-   * events may follow.
+   * Begins a fold without the task, unless it has begun: only later events are folded. The state of the task is its
+   * current one, and earlier events may follow.
    */
   standAt({ id, contextId }: Task): void {
     if (this.#fold !== undefined) return;

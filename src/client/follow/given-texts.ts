@@ -54,8 +54,8 @@ export class GivenTexts {
   }
 
   /**
-   * Begins the text of the repeating artifacts anew, in an update of the whole task that replaces texts and at the end
-   * of a turn, when they stay shorter than the given texts.
+   * Starts the texts of the repeating artifacts over if they stay shorter than the given texts: at the end of a turn,
+   * and in an update of the whole task that replaces texts.
    */
   settled(task: Task, { text, replaced }: Gained): Gained {
     const state = task.status?.state ?? 0;

@@ -213,7 +213,7 @@ export class TaskFollower {
     if (this.#isSending) return this.#fold.takeAnswer(event, this.#request?.message?.taskId !== "");
     const isKnown = this.#fold.task !== undefined;
     if (payload.case !== "task") return this.#fold.take(event);
-    // With exact resume it confirms the client's generation, without artifacts.
+    // With exact resume, the task only confirms the client's generation and has no artifacts.
     if (this.#after !== undefined && generationIn(payload.value.metadata) === this.#after) {
       this.#fold.standAt(payload.value);
       return undefined;

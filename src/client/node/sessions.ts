@@ -277,7 +277,7 @@ export class Session {
       const timer = setTimeout(late, this.#times.pingMs).unref();
       this.#askedAt = Date.now();
       this.#isAnswered = false;
-      // Also called, with an error, when the connection ends.
+      // The callback is also called, with an error, when the connection ends.
       this.http2.ping((error) => {
         clearTimeout(timer);
         this.#asking = undefined;

@@ -62,7 +62,7 @@ export function deviceCode(options: DeviceCodeOptions): Credential {
         return await pollDeviceAuthorizationGrant(config, grant, again, { signal: AbortSignal.any([signal, late]) });
       } catch (error) {
         if (!late.aborted) throw error;
-        throw new A2AError("UNAUTHENTICATED", "The user did not agree in time.");
+        throw new A2AError("UNAUTHENTICATED", "The user did not confirm in time.");
       }
     },
   });

@@ -33,7 +33,7 @@ export function issuerPlace({ scheme }: SecurityScheme, options: OAuthOptions): 
     const tokenUrl = value !== undefined && "tokenUrl" in value ? value.tokenUrl : "";
     if (tokenUrl !== "") return { name: tokenUrl, documents: [], issuers: [], isPinned: false };
   }
-  throw new A2AError("UNAUTHENTICATED", "The agent's card does not say where tokens are to be had: give the issuer.");
+  throw new A2AError("UNAUTHENTICATED", "The agent's card names no issuer of tokens: set the option issuer.");
 }
 
 function described(url: string, options: OAuthOptions): IssuerPlace {

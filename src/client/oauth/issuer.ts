@@ -32,9 +32,9 @@ const used = [
 
 /** An issuer and its configurations. */
 export interface KnownIssuer {
-  /** For tokens and sign-in pages. */
+  /** Configuration for tokens and sign-in pages. */
   readonly config: Configuration;
-  /** For refreshing tokens. */
+  /** Configuration for refreshing tokens. */
   readonly refreshing: Configuration;
   /** True if its metadata were read; otherwise a card names its endpoints. */
   readonly isDescribed: boolean;

@@ -130,7 +130,8 @@ export class TokenKeeper {
     const entry = this.#entry(context);
     const { tokens } = entry;
     if (tokens !== undefined && covers(tokens.asked, scopes)) {
-      // It was requested already: by another call, or the issuer does not grant it, or the server means something else.
+      // The scopes were requested already: another call did it, the issuer does not grant them, or the server means
+      // others.
       return tokens.accessToken !== this.#shown.get(context) && covers(tokens.granted, scopes);
     }
     const added = scopes.filter((scope) => !entry.wanted.includes(scope));

@@ -46,7 +46,7 @@ export function withTaskFirst(transport: Transport): Transport {
     given: GivenHeaders,
   ): Promise<Known> => {
     const header = new Headers(given);
-    // It belongs to the message.
+    // The idempotency key belongs to the send, not to this read.
     header.delete(IDEMPOTENCY_KEY);
     const { historyLength } = configuration ?? {};
     const asked = { id: message?.taskId ?? "", ...(historyLength !== undefined && { historyLength }) };
