@@ -10,7 +10,7 @@ export interface Attempt extends PushConfigKey, AttemptFacts {
   readonly byOperator: boolean;
 }
 
-/** An attempt whose answer is still as it came. */
+/** An attempt with the body of its answer as received. */
 export interface RawAttempt extends Omit<Attempt, "answer"> {
   readonly body: AnswerBody | undefined;
   /** The configuration, whose secrets the answer may repeat. */
@@ -56,7 +56,7 @@ export interface AnswerBody {
 /** Maximum size of the text of an answer, in bytes. */
 const MAX_ANSWER = 512;
 
-/** Bytes that are read for it: redaction may shorten the text. */
+/** Bytes of an answer that are read: more than `MAX_ANSWER`, because redaction may shorten the text. */
 export const ANSWER_BYTES = 4_096;
 
 /** Minimum length of a secret, and of a part of a URL that may be one. */
@@ -121,7 +121,9 @@ export function secretsOf({ url, token, authentication }: TaskPushNotificationCo
 
 const valueIn = (pair: string): string => pair.slice(pair.indexOf("=") + 1);
 
-/** As it is, decoded, encoded for a URL, and in JSON, where slashes may be escaped. */
+/**
+ * Returns the spellings of a secret: as it is, decoded, encoded for a URL, and in JSON, where slashes may be escaped.
+ */
 function spellingsOf(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
   return [secret, percentDecoded(secret), encodeURIComponent(secret.toWellFormed()), json, json.replaceAll("/", "\\/")];

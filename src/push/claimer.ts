@@ -133,7 +133,7 @@ export class Claimer {
         if (isDone) return now + BUSY_WAIT_MS;
       }
       isDone = await this.#claim(limit);
-      // Yields, however many deliveries are claimed and postponed.
+      // Lets other work run, however many deliveries are claimed and postponed.
       await yieldToEventLoop();
     }
     return undefined;

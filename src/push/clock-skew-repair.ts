@@ -23,14 +23,14 @@ interface ClockSkewRepairParts {
 }
 
 /**
- * Reschedules deliveries that a wrong clock made due too late. After a setback of this process's clock these are all that
- * wait. At the start and periodically these are the ones due later than any retry: on a shared store the clock of another
- * process may be wrong.
+ * Reschedules deliveries whose due times a wrong clock made too late. After a setback of this process's clock, these
+ * are all that wait. At the start and periodically, these are the ones due later than any retry, because the clock of
+ * another process on a shared store may be wrong.
  */
 export class ClockSkewRepair {
   readonly #parts: ClockSkewRepairParts;
   #timer: NodeJS.Timeout | undefined;
-  /** True until the deliveries that wait are rescheduled. */
+  /** True from a setback until the waiting deliveries are rescheduled. */
   #isSetBack = false;
   #isOver = false;
 
@@ -42,7 +42,7 @@ export class ClockSkewRepair {
     void this.#reschedule();
   }
 
-  /** Makes all deliveries due that wait, since the clock was set back. */
+  /** Makes all waiting deliveries due, because the clock was set back. */
   noteSetback(): void {
     if (this.#isOver) return;
     this.#isSetBack = true;

@@ -2,7 +2,7 @@
 const SETBACK_MS = 1_000;
 
 /**
- * The time of day, by which deliveries are due, watched for setbacks: times that were stored before one come too late
+ * The time of day, by which deliveries are due. It reports setbacks: times that were stored before one come too late
  * after it.
  */
 export class DueClock {

@@ -87,7 +87,7 @@ export class PushConfigurations {
   }
 }
 
-/** Without tenant and ids, which the row has. */
+/** Copies a configuration without its tenant, which its row has. */
 function plainOf(given: TaskPushNotificationConfig): TaskPushNotificationConfig {
   const plain = clone(TaskPushNotificationConfigSchema, given);
   plain.tenant = "";

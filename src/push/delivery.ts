@@ -64,7 +64,7 @@ export interface DeliveryParts
   readonly limits: Pick<Limits, "pushTimeoutMs">;
   /** Counts an attempt. @param ms its duration */
   readonly count: (outcome: PostOutcome, ms: number) => void;
-  /** Starts what waits for a host, after a slot of it became free. */
+  /** Starts deliveries that wait for a host, after one of its slots became free. */
   readonly freed: (host: Host<Delivery>) => void;
   /** Fires at shutdown: nothing more may start. */
   readonly shutdown: AbortSignal;
@@ -81,7 +81,7 @@ interface DeliveryTask {
   readonly epoch: number;
 }
 
-/** This process is not sure of its claims: a moment later it is, or another process has them. */
+/** Outcome while this process is unsure of its claims: it is sure again a moment later, or another process has them. */
 const unsure: Ending = { kind: "later", ms: 1_000 };
 
 /** A notification whose answer has come. */

@@ -215,7 +215,7 @@ export class Dispatcher {
       known.renew(claimed, epoch);
       if (!known.isLost || !known.host.unqueue(known)) return;
       known.isOver = true;
-      // Its successor may be unreadable, and then takes no slot.
+      // The successor may be unreadable, and then takes no slot.
       this.#claimed.delete(known.name);
     }
     const delivery = this.#open(claimed, epoch);

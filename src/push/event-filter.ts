@@ -17,7 +17,7 @@ const stateNames = {
 /** True if an entry is sent as a notification. */
 export type EventFilter = (entry: LogEntry) => boolean;
 
-/** The filter for configurations that get the task with each event: by default every status change. */
+/** Creates the filter for configurations that get the task with each event. Default: every status change. */
 export function createTaskFilter(events: readonly PushEventKind[] | undefined): EventFilter {
   return events === undefined
     ? ({ event }) => event.case === "created" || event.case === "status"
@@ -25,7 +25,7 @@ export function createTaskFilter(events: readonly PushEventKind[] | undefined): 
 }
 
 /**
- * The entries to notify of, as the option `events` names them; by default every entry that a client can see. An
+ * Creates the filter of entries to notify of from the option `events`. Default: every entry that a client can see. An
  * accepted message is not an event (specification 3.1.2).
  */
 export function createEventFilter(events: readonly PushEventKind[] | undefined): EventFilter {

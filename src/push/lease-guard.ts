@@ -2,12 +2,12 @@ import { background, share } from "../core/async.js";
 import type { EnginePushes } from "../engine/pushes.js";
 
 /**
- * Share of the lease, at its end, in which nothing starts: earlier requests end before another process may start the
- * same.
+ * Share at the end of a lease in which nothing starts, so that earlier requests end before another process may start
+ * the same ones.
  */
 const LAST_PART = 1 / 4;
 
-/** Share of the lease, at its end, in which unfinished requests are aborted. */
+/** Last part of the lease in which unfinished requests are aborted. */
 const LAST_MOMENT = 1 / 20;
 
 /**

@@ -63,7 +63,7 @@ export class NotificationHeaders {
   readonly #parts: HeaderParts;
   readonly #key: PushConfigKey;
   readonly #config: TaskPushNotificationConfig;
-  /** Those that all of them have. */
+  /** Headers that all notifications of the configuration have. */
   #common: readonly string[] | undefined;
 
   constructor(parts: HeaderParts, key: PushConfigKey, config: TaskPushNotificationConfig) {

@@ -47,7 +47,7 @@ export function createPushOperations(
       try {
         return await redrive(parts, { ...request, now }, cause);
       } finally {
-        // A redrive that fails has possibly made some deliveries due.
+        // A failed redrive may have made some deliveries due.
         dispatcher()?.wake();
       }
     },
@@ -97,7 +97,7 @@ async function redriveTask(
 ): Promise<number> {
   const count = await store.redriveDeliveries(request);
   if (count === 0 || audit === undefined) return count;
-  // Without the row, because the task is removed meanwhile or the store fails, the record lacks owner and agent.
+  // The row is missing if the task was removed meanwhile or the store fails. The record then lacks owner and agent.
   const head = await store.head({ taskId }).catch(() => undefined);
   const facts = logFacts({ requestId, traceParent, taskId, agent: head && agentName?.(head.tenant) });
   audit.record({ event: "push.redriven", owner: head?.owner, tenant: head?.tenant, count, ...facts });

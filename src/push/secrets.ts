@@ -29,7 +29,7 @@ export class MissingKeyError extends Error {
  * of a webhook's URL are often secrets, like token and credentials. The store keeps scheme, host and port unencrypted.
  */
 export class ConfigVault {
-  /** By id; the first one encrypts. */
+  /** Keys by id; the first one encrypts. */
   readonly #keys: ReadonlyMap<string, Uint8Array>;
   /** Id of the encrypting key, a digest of it; undefined without encryption. */
   readonly currentKeyId: string | undefined;
@@ -120,7 +120,7 @@ function boundTo({ taskId, configId }: PushConfigKey, version: string): Buffer {
   return Buffer.from(JSON.stringify(["parley push configuration 1", taskId, configId, ...origin]));
 }
 
-/** Does not reveal the key. */
+/** Returns the id of a key, which does not reveal the key. */
 function keyIdOf(key: Uint8Array): string {
   return createHmac("sha256", key).update("parley push key id").digest().subarray(0, 8).toString("base64url");
 }

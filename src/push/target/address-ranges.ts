@@ -8,7 +8,7 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export type Network = readonly [Address, number];
 
 interface AddressKind {
-  /** For people: `public`, or the name of its range. */
+  /** Name for people: `public`, or the name of the range. */
   readonly name: string;
   /** IPv4 addresses to which a network may translate it. */
   readonly embedded: readonly ipaddr.IPv4[];

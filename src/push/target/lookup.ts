@@ -6,7 +6,7 @@ import type { TargetLookup } from "../options.js";
 /** A host has no addresses, or none that could be found in time. */
 export class LookupError extends Error {
   override name = "LookupError";
-  /** For programs; of the same form as those of Node.js. */
+  /** Error code for programs, in the form of those of Node.js. */
   readonly code: "ENOTFOUND" | "EAI_AGAIN";
 
   constructor(code: "ENOTFOUND" | "EAI_AGAIN", message: string, cause?: unknown) {

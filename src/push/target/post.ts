@@ -146,7 +146,7 @@ class WebhookPost implements Dispatcher.DispatchHandler, Breakable, Sending {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It was cancelled while it waited for a connection: nothing is sent.
+    // The request was cancelled while it waited for a connection: nothing is sent.
     if (this.isOver) controller.abort(new Error("over"));
     else if (this.#request.isAllowed?.() === false) this.breakOff("it was called off");
   }
@@ -275,7 +275,7 @@ export function guardedConnector(guard: TargetGuard, tls: TargetTls): Connectors
 }
 
 function addressFault(guard: TargetGuard, name: string, address: string | undefined): Error | undefined {
-  // It was closed meanwhile, which its user detects.
+  // The socket was closed meanwhile, which its user detects.
   if (address === undefined) return undefined;
   try {
     guard.judge(address, name);
