@@ -163,7 +163,9 @@ class EventSink {
   isComplete = false;
   readonly #writer: BodyWriter;
   readonly #ended: (error?: unknown) => void;
-  /** In some runtimes a number, which cannot be refreshed: comments then have fixed times. */
+  /**
+   * Timer of the comments. In some runtimes it is a number, which cannot be refreshed: comments then have fixed times.
+   */
   readonly #timer: NodeJS.Timeout;
   #pending = "";
   #isFlushDue = false;

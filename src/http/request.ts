@@ -20,7 +20,7 @@ export interface RequestTarget {
 /** One HTTP request in any runtime. It also reports when its client goes away. */
 export interface HttpRequest extends Cancellation {
   readonly method: string;
-  /** As it arrived: a path with its query, or a whole URL (RFC 9112, 3.2). */
+  /** URL as it arrived: a path with its query, or a whole URL (RFC 9112, 3.2). */
   readonly url: string;
   readonly httpVersion: string;
   /** Path that a framework has removed from the URL. */

@@ -43,7 +43,7 @@ export interface SharedComponents {
   readonly lifecycle: Lifecycle;
   /** Control of push notifications; undefined if none are sent. */
   readonly push: PushControl | undefined;
-  /** For the operator's service; undefined if none are sent. */
+  /** Operations for the operator's service; undefined if no notifications are sent. */
   readonly pushOperations: PushOperations | undefined;
   readonly remoteAgents: RemoteAgentRegistry;
   /** The public address. A server with ports reports the ports to it. */

@@ -41,22 +41,22 @@ export interface RunningAgents {
 /** Agents to mount in an existing server. It opens no port. */
 export interface A2A extends RunningAgents {
   /**
-   * For Express, node:http, node:http2 and, with a few lines more, Fastify: every HTTP binding and the card. Mount it at the
-   * root, because clients look for the card there; or below a path, and at the root for the path of the card only.
-   * Requests that do not match go to `next`; without `next` they are answered with "not found".
+   * Handler for Express, node:http, node:http2 and, with a few lines more, Fastify. It serves every HTTP binding and
+   * the card. Mount it at the root, because clients look for the card there; or below a path, and at the root for the
+   * path of the card only. Requests that do not match go to `next`; without `next` they are answered with "not found".
    */
   readonly handler: NodeHandler;
   /**
-   * For runtimes and frameworks of the Fetch API: every HTTP binding except gRPC, which needs trailers; the card, `/healthz`
-   * and `/readyz`. Other requests are answered with "not found".
+   * Handler for runtimes and frameworks of the Fetch API. It serves every HTTP binding except gRPC, which needs
+   * trailers, the card, `/healthz` and `/readyz`. Other requests are answered with "not found".
    */
   readonly fetch: FetchHandler;
   /**
-   * For a server with Connect: Connect, gRPC-Web and gRPC, as `connectNodeAdapter(a2a.connect)` takes it. An adapter with
-   * other options or services takes `{ ...a2a.connect, … }`, or both members.
+   * Options for a server with Connect, as `connectNodeAdapter(a2a.connect)` takes them. They serve Connect, gRPC-Web
+   * and gRPC. An adapter with other options or services takes `{ ...a2a.connect, … }`, or both members.
    */
   readonly connect: ConnectMount;
-  /** For a grpc-js server: `server.addService(grpc.definition, grpc.implementation)`. */
+  /** Service for a grpc-js server: `server.addService(grpc.definition, grpc.implementation)`. */
   readonly grpc: GrpcBinding;
   /**
    * The operator's service, for a path or a server that only operators reach; undefined without the option `admin`.
@@ -88,17 +88,20 @@ export interface A2A extends RunningAgents {
 
 /** The operator's service, to mount in an existing server. */
 export interface AdminMount {
-  /** For Express, node:http and node:http2: REST, Connect, gRPC-Web, gRPC over HTTP/2, health checks and metrics. */
+  /**
+   * Handler for Express, node:http and node:http2. It serves REST, Connect, gRPC-Web, gRPC over HTTP/2, health checks
+   * and metrics.
+   */
   readonly handler: NodeHandler;
-  /** For runtimes and frameworks of the Fetch API: the same except gRPC. */
+  /** Handler for runtimes and frameworks of the Fetch API. It serves the same except gRPC. */
   readonly fetch: FetchHandler;
 }
 
 /** The console, to mount in an existing server. */
 export interface ConsoleMount {
-  /** For Express, node:http and node:http2. */
+  /** Handler for Express, node:http and node:http2. */
   readonly handler: NodeHandler;
-  /** For runtimes and frameworks of the Fetch API. */
+  /** Handler for runtimes and frameworks of the Fetch API. */
   readonly fetch: FetchHandler;
 }
 

@@ -279,7 +279,7 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
     // Refuses new calls from here on.
     await lifecycle.close(graceMs, async () => {
       await Promise.all([listener.close(FLUSH_MS), grpcDrained]);
-      // Last, so that operators can watch the drain, but before the store that their calls use.
+      // Closes the operator's service last, so that operators can watch the drain, but before the store that it uses.
       await admin?.close(FLUSH_MS);
     });
     logger.info({}, "the server has ended");
@@ -329,8 +329,8 @@ const POLL_MS = 20;
 const ACCEPTING = 3 / 4;
 
 /**
- * Time between the end of connections and the refusal of calls, in milliseconds. Calls whose requests have arrived, but
- * not all of their bodies, or that wait for an identity provider, begin in it.
+ * Time between the end of connections and the refusal of calls, in milliseconds. In this time, calls begin whose
+ * requests are still waiting for the rest of their bodies or for an identity provider.
  */
 const ARRIVED_MS = 100;
 
@@ -354,7 +354,7 @@ async function lastCalls(
   if (!shares) {
     await pause(drainDelayMs * ACCEPTING, undefined);
     await Promise.all([listener.stopAccepting(), grpc?.server.stopAccepting()]);
-    // Measured anew: a timer of a busy process fires late.
+    // Measured again, because timers fire late in a busy process.
     end = performance.now() + drainDelayMs * (1 - ACCEPTING);
   }
   const latest = end + SILENT_MS;

@@ -39,7 +39,7 @@ export function watchParts(metrics: Metrics, { engine, store, push, lifecycle }:
   metrics.gauge("readerLag", () => engine.readerLag);
   metrics.gauge("leases", () => countLeases(store, engine.holder));
   metrics.gauge("storeHealthy", () => (store.health.status.healthy ? 1 : 0));
-  // One count for the gauges of one reading.
+  // One count serves all gauges of one reading.
   let counted: ReturnType<TaskStore["census"]> | undefined;
   const census = (): ReturnType<TaskStore["census"]> => {
     counted ??= store.census().finally(() => {

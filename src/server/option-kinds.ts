@@ -274,7 +274,7 @@ export function trustProxy(name: string, given: unknown): string[] {
     if (networks.length > 0) proxyAddr.compile(networks);
     return [];
   } catch (error) {
-    // It ends with the refused text, such as `invalid IP address: nowhere`.
+    // The message ends with the refused text, such as `invalid IP address: nowhere`.
     return [`${name}: ${messageIn(error).replace(/(?<=: ).*$/s, withoutSecrets)}`];
   }
 }

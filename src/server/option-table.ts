@@ -211,7 +211,7 @@ export function limitRow(name: string): OptionRow<number> {
       help: "how long running work has to finish at a shutdown",
     };
   }
-  // It sets no timer, so it may exceed `MAX_TIMEOUT_MS`.
+  // This limit sets no timer, so it may exceed `MAX_TIMEOUT_MS`.
   if (name === "maxInterruptedMs") return { kind: duration(1, Number.MAX_SAFE_INTEGER) };
   if (name.endsWith("Ms")) return { kind: duration(name.endsWith("GraceMs") ? 0 : 1, MAX_TIMEOUT_MS) };
   if (name.includes("Bytes")) return { kind: size(1, name === "maxTaskBytes" ? MAX_TASK_BYTES : MAX_TIMEOUT_MS) };

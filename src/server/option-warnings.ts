@@ -54,7 +54,7 @@ export function warningsOf(settings: Settings, listens: boolean): string[] {
   return warnings;
 }
 
-/** A proxy rarely has the port of the server behind it. */
+/** Returns warnings about a gRPC address with the port of this server, which a proxy in front of it rarely has. */
 function grpcAddressWarnings({ publicUrl, grpcPublicUrl, grpcPort, cardGrpc, trust, port }: Settings): string[] {
   if (publicUrl === undefined || grpcPublicUrl !== undefined || grpcPort === undefined || cardGrpc !== "address")
     return [];
@@ -99,10 +99,7 @@ export function risksOf(settings: Settings, listens: boolean): string[] {
   return risks;
 }
 
-/**
- * Returns warnings about options that a program could use by code, but that have no effect for `parley serve`, which has
- * none.
- */
+/** Returns warnings about options that a program can use in its code, but that have no effect for `parley serve`. */
 export function commandWarnings({ servesMetrics, admin, telemetry }: Settings): string[] {
   const isRead = admin !== undefined || usesApi(telemetry);
   return servesMetrics && !isRead

@@ -27,7 +27,7 @@ export type CardGrpc = "address" | "url" | "omit";
 
 /** Options that determine the addresses in a card. */
 export interface AddressSources {
-  /** Takes precedence over all other sources. Without a trailing slash. */
+  /** Public URL, without a trailing slash. Takes precedence over all other sources. */
   readonly publicUrl: string | undefined;
   /** `host:port`; takes precedence for gRPC. */
   readonly grpcPublicUrl?: string | undefined;

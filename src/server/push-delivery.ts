@@ -26,7 +26,7 @@ interface PushParts {
 /** Delivers the push notifications of a server, from its start to its end. */
 export class PushDelivery {
   readonly control: PushControl;
-  /** For the operator's service. */
+  /** Operations for the operator's service. */
   readonly operations: PushOperations;
   readonly #settings: Settings;
   readonly #options: PushOptions;
@@ -46,7 +46,7 @@ export class PushDelivery {
   async start(): Promise<void> {
     const { store, limits, logger, audit, metrics } = this.#settings;
     const { engine, agentName, modules, signer: signing, tracing } = this.#parts;
-    // Nothing of it, nor of the libraries that it needs, is loaded by a server that sends no notifications.
+    // A server that sends no notifications loads neither this code nor its libraries.
     const [{ createDispatcher }, { encryptStored }, signer] = await Promise.all([
       modules.dispatcher(),
       modules.rotation(),

@@ -38,7 +38,7 @@ export function resolveOptions(options: UncheckedOptions, listens = true): Setti
     ...signingFaults(all, listens),
     ...adminFaults(all, listens),
   ];
-  // It depends on other options, which are right then.
+  // The check of the console needs other options to be valid.
   if (faults.length === 0) faults.push(...consoleFaults(all, listens));
   const { agents, faults: agentFaults } = agentsOf(all);
   if (agents === undefined || faults.length > 0) {

@@ -39,7 +39,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
     requestMemory(),
     ...boundedInterceptors(options),
     version(strictVersion, versions, options.mismatches),
-    // Before extensions and validation, because both depend on the agent: its card declares the extensions.
+    // Runs before extensions and validation, because both depend on the agent: its card declares the extensions.
     tenant(agents, versions),
     ...authentication.last,
     extensions(versions),

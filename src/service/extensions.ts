@@ -4,14 +4,14 @@ import { DELEGATION_EXTENSION, IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from ".
 
 type Extension = MessageInitShape<typeof AgentExtensionSchema>;
 
-/** Cards declare that streams and reads can resume. */
+/** Declares in a card that streams and reads can resume. */
 export const resumeExtension: Extension = {
   uri: RESUME_EXTENSION,
   description: "Tasks and events carry a generation; streams resume after one, reads wait for one, sends expect one.",
   required: false,
 };
 
-/** Clients learn from the card that a send under a key may be repeated. */
+/** Declares in a card that a send with an idempotency key may be repeated. */
 export const idempotencyExtension: Extension = {
   uri: IDEMPOTENCY_EXTENSION,
   description: "A send under an Idempotency-Key may be repeated: the same request under the same key makes one task.",

@@ -21,7 +21,7 @@ type OwnStream = ServerHttp2Stream & { [exchangeKey]?: GrpcExchange | undefined 
 /** Headers whose values never repeat. In the table of HPACK they would only evict others (RFC 7541, 6.2.3). */
 const UNREPEATED = [REQUEST_ID_HEADER];
 
-/** The headers of every answer. Copying them takes a tenth of the time of naming them again. */
+/** The headers of every answer. Copying them takes a tenth of the time of building them again. */
 const HEAD: OutgoingHttpHeaders = {
   [constants.HTTP2_HEADER_STATUS]: 200,
   [constants.HTTP2_HEADER_CONTENT_TYPE]: "application/grpc+proto",

@@ -116,7 +116,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
 async function closePort(port: Port, graceMs: number, logger: Logger): Promise<void> {
   const force = setTimeout(() => {
-    logger.warn({ graceMs }, "gRPC calls were broken off: their time to end was over");
+    logger.warn({ graceMs }, "gRPC calls were aborted at the end of the grace period");
     port.destroy();
   }, graceMs);
   await port.close();

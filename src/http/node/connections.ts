@@ -100,7 +100,7 @@ export class Connections {
       if (!connection.isTooSlow(now, limits.sendTimeoutMs, slowReader.minBytes)) continue;
       this.#options.logger.debug(
         { address: socket.remoteAddress },
-        "a connection is cut off: its client reads too slowly",
+        "a connection is closed: its client reads too slowly",
       );
       socket.destroy();
     }

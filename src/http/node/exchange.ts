@@ -31,7 +31,7 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
   #isEnded = false;
   /** True if the body is read in chunks as they arrive; reading may have stopped before the end. */
   #isConversation = false;
-  /** Set while the rest of the request body is read and dropped; ends an answer that waits for it. */
+  /** Ends an answer that waits for the rest of the request body. Set while that rest is read and dropped. */
   #endLate: (() => void) | undefined;
 
   /** @param logger receives errors that no promise reports */

@@ -27,10 +27,10 @@ export interface Http2Sessions {
   /** Takes over a connection, including the bytes that were unshifted into it. */
   accept(socket: Socket): void;
   /**
-   * Asks clients to begin their next streams on another connection, by a GOAWAY during a stream: those that have one at
-   * once, and others when they begin one, which is still served. Node.js answers no stream that arrives after a GOAWAY.
-   * A client with one stream at a time, such as nginx, has read it before it begins another. Other clients learn from it
-   * which of their streams to repeat (RFC 9113, 6.8).
+   * Asks clients to begin their next streams on another connection. A client gets a GOAWAY while one of its streams is
+   * open: at once, or when it begins its next stream, which is still served. Node.js answers no stream that arrives
+   * after a GOAWAY. A client with one stream at a time, such as nginx, has read the GOAWAY before it begins another
+   * stream. Other clients learn from it which of their streams to repeat (RFC 9113, 6.8).
    */
   announceDrain(): void;
   /** Tells every client to finish its streams and start no new ones (GOAWAY, RFC 9113, 6.8). */
@@ -60,7 +60,7 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     const open = watchStreams(session, socket);
     const end = closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs });
     sessions.set(session, { open, end });
-    // Before the listeners that answer the stream.
+    // Runs before the listeners that answer the stream.
     session.prependListener("stream", () => isDraining && end());
     options.begun?.(session, socket);
   };

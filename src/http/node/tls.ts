@@ -28,7 +28,7 @@ const ciphers = [
 ].join(":");
 
 /**
- * Returns the TLS options of every port. The agents judge clients without a certificate or with one of another
+ * Returns the TLS options of every port. Agents decide about clients without a certificate or with one of another
  * authority. The versions are explicit, because flags of Node.js could lower them.
  */
 export function secureOptions({ key, cert, ca }: TlsFiles): SecureContextOptions & TlsOptions {

@@ -69,7 +69,9 @@ class Gate {
     this.#parts = parts;
   }
 
-  /** Counts a call in the metrics, refused ones too. @returns when it began, in milliseconds */
+  /**
+   * Counts a call in the metrics, including one that is refused later. @returns the time of its start, in milliseconds
+   */
   begin({ method }: Invocation): number {
     const { metrics } = this.#parts;
     if (metrics === undefined) return 0;
@@ -134,7 +136,7 @@ class CountedStream implements StreamSteps<Message, Message> {
   readonly #gate: Gate;
   readonly #began: number;
   #expiry: Expiry | undefined;
-  /** The client leaves unless something else ends the stream before. */
+  /** Code for the metrics. CANCELLED unless something other than the client ends the stream. */
   #code: "OK" | Reason = "CANCELLED";
 
   constructor(invocation: Invocation, gate: Gate, began: number) {
@@ -206,7 +208,7 @@ function recordRejection(audit: Audit, error: A2AError, { call, method, request 
     tenant,
     method: method.name,
     binding,
-    // Without the task, which may be another caller's.
+    // Leaves out the task, which may be another caller's.
     ...logFacts({ requestId: call.requestId, traceParent: call.traceParent, agent: call.agent }),
     ...note,
   });

@@ -5,8 +5,8 @@ import type { ServiceInterceptor } from "../invoke.js";
 import { taskNamedBy } from "./task-named.js";
 
 /**
- * Adopts the trace of the call, and adds the request id to the answer where the binding does not. Notes the task and the
- * agent before other interceptors may refuse the call, for the lines about that.
+ * Adopts the trace of the call, and adds the request id to the answer where the binding does not. Notes the task and
+ * the agent before other interceptors may refuse the call, so that the log lines of a refusal name them.
  *
  * @param agentOf returns the name of the agent that a request is for, or an empty text
  */
