@@ -21,7 +21,7 @@ export interface LateEvents {
 /** An event, or the error of the agent, that nothing has read. */
 interface Unread {
   readonly give: () => void;
-  /** Of an emitted event: called when the reader wants the next one. */
+  /** Set for an emitted event: called when the reader wants the next one. */
   readonly taken?: () => void;
 }
 

@@ -74,7 +74,7 @@ type Taken = Checked & { readonly filled?: JsonObject };
 /** Takes the form's answer from the log or from the turn's message, and stores it. @throws FormDeclined */
 async function take(turn: FormTurn, id: string, schema: FormSchema, options: FormOptions): Promise<Taken> {
   const answered = await turn.answered();
-  // Also where the answer is stored: `read` may use steps, which a turn that runs again has to repeat in order.
+  // Reads the answer even if one is stored: `read` may use steps, which a turn that runs again has to repeat in order.
   const given = answered === id ? await formAnswer(turn, options) : undefined;
   if (turn.isStored(id)) return { value: await storedValue(id, schema, await turn.store(id)) };
   if (answered !== id) {

@@ -45,7 +45,7 @@ type StepPlace = Pick<StepRecord, "name" | "count" | "call" | "perTask" | "overl
 /** A step to be stored. */
 export interface EndedStep extends StepPlace {
   readonly attempts: number;
-  /** Begin of the last attempt, in milliseconds since the epoch. */
+  /** Start of the last attempt, in milliseconds since the epoch. */
   readonly started: number;
   readonly outcome: StepOutcome;
 }
@@ -59,8 +59,8 @@ export interface StepJournal {
   /** Returns the outcome of a stored step, by the position of its entry. */
   read(position: number): Promise<StepOutcome>;
   /**
-   * Number of changes of the conversation's state that the running turn had made up to the last step whose stored result
-   * has come back. Those in steps are not made again.
+   * Number of changes of the conversation's state up to the last step whose stored result the running turn has reused.
+   * Changes inside such steps are not made again.
    */
   reusedChanges(): number;
   /** Stores a step. Resolves when it is stored. */
@@ -261,9 +261,9 @@ export class TurnSteps {
 /** The steps that earlier runs of a turn, and its earlier turns, have stored. */
 class StoredSteps {
   readonly #turn: number;
-  /** By `stepKey`. */
+  /** Stored steps by `stepKey`. */
   readonly #byKey = new Map<string, StepRecord>();
-  /** Those of the turn itself, by the number of their call. */
+  /** Stored steps of the turn itself, by the number of their call. */
   readonly #byCall = new Map<number, StepRecord>();
 
   constructor(turn: number, records: readonly StepRecord[]) {

@@ -55,8 +55,8 @@ export class UserReplies {
   }
 
   /**
-   * Returns the message that began the turn after this point. The turn that stops here is stored: questions of other
-   * agents, which tools delegate to, end turns as well, so the number of questions does not determine it.
+   * Returns the user's message after this point of the task. A step stores which message that is: the number of
+   * questions does not tell, because questions of other agents, to which tools delegate, end turns as well.
    */
   async #next(): Promise<Message | undefined> {
     const messages = await this.#messages();
@@ -87,7 +87,7 @@ export class UserReplies {
     }
   }
 
-  /** A message that was accepted before the question was stored does not answer it. */
+  /** Returns the reply in a message. A message that was accepted before the question was stored does not answer it. */
   #replyOf(message: Message, question: string): ToolReply {
     const history = this.#turn.task?.history ?? [];
     const before = history[history.findIndex(({ messageId }) => messageId === message.messageId) - 1];

@@ -20,7 +20,7 @@ export interface ApiKeySchemeOptions {
   readonly keys?: readonly ApiKey[];
   /** Returns the caller of a key; undefined refuses it. Compare in constant time, or look up a digest of the key. */
   readonly check?: (key: string, call: Call) => CallerInput | undefined | Promise<CallerInput | undefined>;
-  /** For people to read, in the card. */
+  /** Description for people, on the card. */
   readonly description?: string;
 }
 

@@ -155,7 +155,7 @@ export class Guard {
     return found.then((finding) => this.#one(call, named, finding, scopes));
   }
 
-  /** Slow checks are limited per address. */
+  /** Checks one scheme. Slow checks are limited per address. */
   #check(call: Call, { check }: NamedCheck): Finding | Promise<Finding> {
     if (check.takesTurns === true) return check.check(call);
     const address = call.attemptsFrom;
@@ -278,7 +278,9 @@ export function challengeOf(security: AgentSecurity, resourceMetadata: () => str
     .join(", ");
 }
 
-/** One challenge; for a bearer token with the required scopes and the error (RFC 6750, 3; RFC 9728, 5.1). */
+/**
+ * Returns one challenge. That for a bearer token has the required scopes and the error (RFC 6750, 3; RFC 9728, 5.1).
+ */
 function challenge(
   { name, scheme }: Pick<NamedCheck, "name" | "scheme">,
   scopes: readonly string[],

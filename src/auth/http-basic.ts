@@ -24,7 +24,7 @@ export interface HttpBasicSchemeOptions {
   ) => CallerInput | undefined | Promise<CallerInput | undefined>;
   /** Realm of the challenge. Default: the name that the declaration gives the scheme. */
   readonly realm?: string;
-  /** For people to read, in the card. */
+  /** Description for people, on the card. */
   readonly description?: string;
 }
 

@@ -19,7 +19,7 @@ export interface HttpBearerSchemeOptions {
   readonly bearerFormat?: string;
   /** Realm of the challenge. Default: the name that the declaration gives the scheme. */
   readonly realm?: string;
-  /** For people to read, in the card. */
+  /** Description for people, on the card. */
   readonly description?: string;
 }
 

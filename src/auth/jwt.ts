@@ -28,14 +28,14 @@ export interface JwtSchemeOptions extends VerifierOptions {
   readonly scopes?: (claims: Readonly<Record<string, unknown>>) => readonly string[];
   /** Realm of the challenge. Default: the name that the declaration gives the scheme. */
   readonly realm?: string;
-  /** For people to read, in the card. */
+  /** Description for people, on the card. */
   readonly description?: string;
 }
 
 /**
  * Security scheme: JSON Web Tokens in `Authorization: Bearer` (RFC 6750, RFC 7519, RFC 8725; specification 4.5.3).
- * Signature, issuer, audience and time are checked; a token without an end (`exp`) is refused. A verified token is
- * remembered for `limits.credentialMemoryMs`, never beyond its end. Rotated keys are found without a restart. While
+ * Signature, issuer, audience and time are checked; a token without an expiry (`exp`) is refused. A verified token is
+ * remembered for `limits.credentialMemoryMs`, never beyond its expiry. Rotated keys are found without a restart. While
  * the issuer's keys cannot be fetched, calls fail with UNAVAILABLE.
  */
 export function jwtScheme(options: JwtSchemeOptions): SecurityScheme {
@@ -195,13 +195,13 @@ interface Remembered {
   readonly caller: CallerInput;
   /** Monotonic time. */
   readonly forgetAt: number;
-  /** The token's own end, in milliseconds since 1970. */
+  /** The token's own expiry, in milliseconds since 1970. */
   readonly endsAt: number;
 }
 
 /**
  * Callers of verified credentials, by the credentials' text. Their number and their time are bounded, and no caller is
- * remembered after the token's own end.
+ * remembered after the token's own expiry.
  *
  * The key is the text's suffix, because a digest would take longer than the rest of such a call. Look-up times do not
  * help to guess a token: only texts with the same suffix are compared, and an attacker with the last 64 characters of a
@@ -209,7 +209,7 @@ interface Remembered {
  */
 export class TokenMemory {
   readonly #limits: Limits;
-  /** By suffix; signatures never share one. */
+  /** Callers by suffix; signatures never share one. */
   readonly #callers = new Map<string, Remembered>();
 
   constructor(limits: Limits) {
@@ -225,7 +225,7 @@ export class TokenMemory {
     return undefined;
   }
 
-  /** @param endsAt the token's end, in seconds since 1970. */
+  /** @param endsAt the token's expiry, in seconds since 1970. */
   set(credentials: string, caller: CallerInput, endsAt: number): void {
     const { credentialMemoryMs } = this.#limits;
     const tail = credentials.slice(-TAIL);

@@ -9,7 +9,7 @@ export interface MutualTlsSchemeOptions {
   readonly owner?: (certificate: ClientCertificate) => string | undefined;
   /** The caller's scopes. Default: none. */
   readonly scopes?: (certificate: ClientCertificate) => readonly string[];
-  /** For people to read, in the card. */
+  /** Description for people, on the card. */
   readonly description?: string;
 }
 

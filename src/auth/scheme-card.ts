@@ -35,7 +35,7 @@ export interface SecuritySchemes {
 }
 
 interface Described {
-  /** For people to read. */
+  /** Description for people. */
   readonly description?: string;
 }
 

@@ -101,7 +101,7 @@ type Question = Extract<AgentEvent, { kind: "status" }>;
 /** The generation of a task that was only created. */
 const CREATED = 1;
 
-/** Parts of a course, besides its job. */
+/** Dependencies of a run, besides its job. */
 interface DelegationParts {
   readonly place: RelayPlace;
   readonly have: Relayed;
@@ -306,7 +306,7 @@ class DelegationRun {
     // The author's content differed in an earlier run of this turn; the message already sent counts.
     if (error.reason === "IDEMPOTENCY_KEY_REUSED" && taskId !== undefined) have.taskId = taskId;
     else if (this.#keptContext !== undefined && have.taskId === "" && rejectsContext.has(error.reason)) {
-      // It may not know the context any more. A rejected message is not stored, so it can be sent again.
+      // The other agent may not know the context any more. A rejected message is not stored, so it can be sent again.
       return this.#send(client, await this.#firstMessage(undefined));
     } else if (error.reason !== "UNSUPPORTED_OPERATION" || have.taskId === "") return undefined;
     return this.#follow(client);

@@ -6,7 +6,7 @@ import type { RemoteCallOptions, SubTaskClient } from "./client.js";
 /** Tasks per page, the maximum that servers return (specification 3.1.4). */
 const PAGE = 100;
 
-/** Maximum number of pages searched. A lost task behind more newer ones is not found. */
+/** Maximum number of pages searched. A lost task is not found if more tasks are newer. */
 const PAGES = 3;
 
 /** Newest messages per task, which include the first one of a recent task. */

@@ -31,7 +31,7 @@ export interface Relayed {
   last: RelayedEvent | undefined;
   /** The message that started the sub-task, if it may have been sent. */
   sent: RelayCheckpoint | undefined;
-  /** The other agent's question that our task has asked, if nothing of the sub-task followed. */
+  /** The other agent's question that our task has asked, if the sub-task has had no event since. */
   asked: RelayCheckpoint | undefined;
 }
 

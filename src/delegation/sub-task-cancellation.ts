@@ -124,7 +124,7 @@ export class SubTaskCancellation {
   #cancelSubTask(): void {
     const cancel = this.#cancel;
     this.#canceling ??= (async () => {
-      // It may have ended or be unreachable, and nothing more can be done.
+      // The sub-task may have ended, or its agent may be unreachable: nothing more can be done.
       await cancel?.().catch(() => {});
       this.#controller.abort();
     })();

@@ -20,20 +20,20 @@ export interface VerifierOptions {
   readonly clockTolerance?: number;
   /** Required header `typ`, such as `at+jwt` (RFC 9068). Default: any. */
   readonly typ?: string;
-  /** Maximum age of a token by its claim `iat`, in seconds. Default: until its end. */
+  /** Maximum age of a token by its claim `iat`, in seconds. Default: until its expiry. */
   readonly maxTokenAge?: number;
 }
 
 /** A verified token. */
 export interface Verified {
   readonly claims: Record<string, unknown>;
-  /** Its end, in seconds since 1970. */
+  /** Its expiry, in seconds since 1970. */
   readonly endsAt: number;
 }
 
 /** Reason for rejecting a token. */
 type TokenFaultKind =
-  /** It has ended, or lacks an end. */
+  /** It has expired, or has no expiry. */
   | "expired"
   /** A claim is missing or wrong: the issuer, the audience, its type, its time. */
   | "claim"
