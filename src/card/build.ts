@@ -51,7 +51,7 @@ export function buildCard(input: AgentCardInput, wired: ServerCapabilities): Age
   return card;
 }
 
-/** As `buildCard`, with the faults as a value, so that those of several cards can be reported together. */
+/** Does the same as `buildCard`, but returns the faults, so that those of several cards can be reported together. */
 export function checkCard(input: AgentCardInput, wired: ServerCapabilities): CheckedCard {
   let card: AgentCard;
   const typos: string[] = [];

@@ -45,7 +45,8 @@ export interface CallStart {
    */
   header(name: string): string | undefined;
   /**
-   * The first value of a query parameter of the URL, decoded. Absent for bindings without a URL of the client's own.
+   * The first value of a query parameter of the URL, decoded. Absent for bindings without a URL that the client
+   * chooses.
    */
   query?(name: string): string | undefined;
   readonly peer: Peer;
@@ -59,10 +60,7 @@ export interface CallStart {
    * no such handler or does not know the prefix.
    */
   readonly mount?: string | undefined;
-  /**
-   * The tenant that the URL of the call names and its messages do not. Undefined if the messages name the tenant
-   * themselves.
-   */
+  /** Tenant in the URL of the call. Undefined if the messages name the tenant. */
   readonly pathTenant?: string | undefined;
   /** The client's deadline, in milliseconds since 1970. Absent or Infinity without a deadline. */
   readonly deadline?: number;

@@ -288,7 +288,7 @@ export function toA2AError(thrown: unknown): A2AError {
     const known = thrown instanceof A2AError ? adopted(thrown) : translated(thrown);
     if (known !== undefined) return known;
   } catch {
-    // Neither: reading the value throws.
+    // Reading the value throws, so it is neither of these errors.
   }
   return new A2AError("INTERNAL", "Internal error.", { cause: thrown });
 }

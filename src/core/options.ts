@@ -49,7 +49,7 @@ export function optionFaults(
 /**
  * Checks the options of a function, with `optionFaults`.
  *
- * @param what the function, which precedes the faults
+ * @param what name of the function, written before the faults
  * @throws TypeError that names every fault
  */
 export function assertOptions(
@@ -115,7 +115,7 @@ export function aBoolean(): OptionCheck {
   return expects("true or false", (value) => typeof value === "boolean");
 }
 
-/** A text, optionally of a form. */
+/** A text, optionally one that meets a condition. */
 export function aText(what = "a text", isRight: (text: string) => boolean = () => true): OptionCheck {
   return expects(what, (value) => typeof value === "string" && isRight(value));
 }

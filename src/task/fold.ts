@@ -94,7 +94,7 @@ export class TaskFold extends EventFold {
     this.position = entry.position;
     this.generation = entry.generation;
     if (countsAsGeneration(entry.event)) this.generationPosition = entry.position;
-    // A step of a turn that runs again may tell of fewer changes than the turn has stored.
+    // A step of a turn that runs again may carry fewer changes than the turn has stored.
     const { changes } = entry;
     if (changes !== undefined && !(changes.turn === this.changes?.turn && changes.count <= this.changes.count)) {
       this.changes = changes;
@@ -121,7 +121,7 @@ export class TaskFold extends EventFold {
         return this.applyMessage(entry.event.value, size);
       case "status":
         this.statusPosition = this.position;
-        // No turn follows that could ask for them.
+        // No later turn can ask for the steps.
         if (isTerminal(stateAfter(entry.event) ?? 0)) this.steps = undefined;
         return this.applyStatus(entry.event.value, size);
       case "artifact":

@@ -6,7 +6,10 @@ export interface Origin {
   readonly attempt: number;
 }
 
-/** Every so many entries name their writer, so that a reader finds that of any entry without reading the whole log. */
+/**
+ * Interval of the entries that always name their writer, so that a reader finds the writer of any entry without reading
+ * the whole log.
+ */
 const STRIDE = 64;
 
 /**

@@ -13,7 +13,7 @@ export interface Scope {
   readonly namesTasks?: boolean | undefined;
 }
 
-/** Reads a task of the scope by its stored id: unfinished, finished, or undefined if there is none. */
+/** Reads a task of the scope by its stored id: unfinished, finished, or undefined if it does not exist. */
 export type TaskLookup = (taskId: string) => Promise<"open" | "over" | undefined>;
 
 /** Handlers of a message to a client-named task, by the stored id of the task. */

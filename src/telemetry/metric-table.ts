@@ -12,7 +12,7 @@ export interface MetricRow {
   readonly kind: MetricKind;
   /** Base unit, which also ends the name. Absent for numbers of things. */
   readonly unit?: "seconds" | "bytes";
-  /** One sentence. */
+  /** Description in one sentence. */
   readonly help: string;
   /** Names of the labels. Their values are fixed lists (`Metrics`). Default: none. */
   readonly labels?: readonly string[];

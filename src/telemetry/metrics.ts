@@ -73,9 +73,9 @@ export interface MetricFamily {
   readonly since: number;
   /** Full name of the service whose methods are counted. */
   readonly service: string;
-  /** Of counters and gauges. */
+  /** Values of counters and gauges. */
   readonly numbers: readonly Series<number>[];
-  /** Of histograms. */
+  /** Values of histograms. */
   readonly histograms: readonly Series<Observations>[];
   /** Bounds of a histogram. */
   readonly bounds: readonly number[];
@@ -180,7 +180,7 @@ export class Metrics {
     this.deliveryDuration.observe(ms / 1_000, this.deliveryDuration.sets.at(result));
   }
 
-  /** Counts an event of the audit log, and the refusal that it tells of. */
+  /** Counts an event of the audit log, and the refusal that it reports. */
   audited({ event, limit, count = 1 }: Pick<AuditFacts, "event" | "limit" | "count">): void {
     this.auditEvents.add(this.auditEvents.sets.at(event));
     if (event === "limit.hit" && limit !== undefined) this.limitRefusals.add(this.limitRefusals.sets.at(limit), count);

@@ -40,8 +40,8 @@ export class Tracer {
   }
 
   /**
-   * Begins a span. A part of work whose span this process does not sample gets no span of its own: it carries the identity
-   * of that one.
+   * Begins a span. Work inside a span that this process does not sample gets no span of its own, and carries the
+   * identity of that span.
    */
   begin(name: string, { kind = "internal", attributes = {}, parent, link }: SpanOptions): TracedSpan {
     const { trace, ROOT_CONTEXT } = this.api;
@@ -79,7 +79,7 @@ export class Tracer {
     return sent === undefined || sent === trace.getSpan(active)?.spanContext().traceId ? active : asked;
   }
 
-  /** Context of a span of elsewhere; undefined if the headers name none. */
+  /** Context of a remote span; undefined if the headers name none. */
   remote({ traceParent, traceState }: TraceHeaders): TraceContext | undefined {
     const { trace, ROOT_CONTEXT, createTraceState } = this.api;
     const span = spanContextOf(traceParent);

@@ -114,7 +114,7 @@ export class SimulatedProcess {
 /** The access of one process to a store that outlives it. */
 interface KillableStore {
   readonly store: TaskStore;
-  /** From now on no call reaches the store and no answer returns. The leases of the process can be claimed. */
+  /** Cuts the process off: no further call reaches the store, and no answer returns. Its leases can then be claimed. */
   kill(): Promise<void>;
 }
 

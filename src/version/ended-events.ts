@@ -75,7 +75,7 @@ export class EndedEvents implements AsyncIterableIterator<StreamResponse> {
   }
 
   next(): Promise<IteratorResult<StreamResponse, undefined>> {
-    this.#let();
+    this.#releaseTask();
     if (this.#next === "events") {
       const { instead } = this.#ending;
       const taken = this.#inner.next();
@@ -88,12 +88,12 @@ export class EndedEvents implements AsyncIterableIterator<StreamResponse> {
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
-    this.#let();
+    this.#releaseTask();
     return this.#close();
   }
 
   /** Releases the buffer of the task that was read. */
-  #let(): void {
+  #releaseTask(): void {
     this.#written?.();
     this.#written = undefined;
   }

@@ -47,7 +47,7 @@ export type FromWorker =
 export type ToWorker =
   | { readonly type: "opened"; readonly port: PortName; readonly answer: PortAnswer }
   | { readonly type: "store"; readonly answer: object }
-  /** Comes with the connection as its handle. */
+  /** A connection, which is the handle of this message. */
   | { readonly type: "connection"; readonly id: number; readonly port: PortName }
   /** Asks for a confirmation that all connections up to this id have arrived. */
   | { readonly type: "check"; readonly upTo: number }

@@ -101,7 +101,7 @@ export class StoreWriter {
   #ended(why: object): void {
     this.#child = undefined;
     this.#answer = undefined;
-    // Its first start has failed, and a worker reports that.
+    // The first start of the process has failed, and a worker reports that.
     if (this.#isEnding || this.#before === undefined) {
       this.#tell({ error: { kind: "failed", message: "The process that writes the store has ended." } });
       return;

@@ -42,7 +42,7 @@ export class WorkerProcess implements Taker {
     child.on("message", (message) => hear(message as FromWorker));
     this.ended = new Promise((resolve) => {
       child.once("exit", (code, signal) => resolve({ code, signal }));
-      // It was not started, or a message could not be sent to it.
+      // The process was not started, or a message could not be sent to it.
       child.on("error", () => child.pid === undefined && resolve({ code: null, signal: null }));
     });
   }

@@ -65,7 +65,7 @@ export class Worker {
    * @param request the message to that process
    */
   storeWriter(request: object): Promise<object> {
-    // Nothing else may keep this process alive.
+    // Nothing else might keep this process alive.
     this.#process.channel?.ref();
     return new Promise((resolve) => {
       this.#onStore = resolve;
@@ -97,7 +97,7 @@ export class Worker {
   /** The connections of a port, which the primary process accepts. */
   source(port: PortName): ConnectionSource {
     const worker = this;
-    // Nothing else may keep this process alive: it has no port of its own.
+    // Nothing else might keep this process alive: it has no port of its own.
     this.#process.channel?.ref();
     return {
       get hasOthers() {

@@ -25,7 +25,7 @@ export interface ReadKey {
   readonly alg: CardAlgorithm;
   /** The private key. Passed only to the code that imports it. */
   readonly jwk: JWK;
-  /** For the JWKS: without anything private. */
+  /** The public key for the JWKS, without private members. */
   readonly publicKey: JWK;
 }
 

@@ -151,7 +151,7 @@ function checkName(id: string): void {
   throw invalid([{ field: "id", description: "must be a text without control characters, and not empty" }]);
 }
 
-/** One configuration per task: setting replaces it, and null removes it. */
+/** Sets the only configuration of a task: setting replaces it, and null removes it. */
 async function setConfig(asked: MethodInvocation, service: MethodHandler): Promise<MethodAnswer> {
   const { call } = asked;
   const config = expectMessage(TaskPushNotificationConfigSchema, asked.request);

@@ -124,7 +124,7 @@ function noConfig(id: string): never {
  */
 function sent(request: SendMessageRequest): { params: string; place: TaskIds } {
   const { message, configuration } = request;
-  // Not in the form of a server's own ids, which callers of later versions could not use as a name.
+  // The ids do not have the form of a server's own ids, which callers of later versions could not use as a name.
   const { taskId = "", contextId = "" } = message ?? {};
   const place = { taskId: taskId || `task-${newId()}`, contextId: contextId || (taskId ? "" : newId()) };
   const { historyLength = ALL_HISTORY, taskPushNotificationConfig, acceptedOutputModes = [] } = configuration ?? {};

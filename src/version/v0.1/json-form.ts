@@ -92,7 +92,7 @@ function stringMember(json: Readonly<Record<string, unknown>>, name: string, at:
   const text = json[name] ?? "";
   if (typeof text === "string") return text;
   at.add("must be a string", name);
-  // Not empty, so that it is not reported as missing too.
+  // The result is not empty, so that it is not reported as missing as well.
   return " ";
 }
 

@@ -85,7 +85,7 @@ function statusFromV01(status: unknown, place: TaskIds): Json {
   };
 }
 
-/** Timestamps of 0.1 have no zone and are in UTC. Invalid ones are dropped. */
+/** Converts a timestamp of 0.1, which has no zone and is in UTC. An invalid one is dropped. */
 function timeFromV01(timestamp: unknown): string | undefined {
   if (typeof timestamp !== "string") return undefined;
   const text = /(?:Z|[+-]\d\d:?\d\d)$/i.test(timestamp) ? timestamp : `${timestamp}Z`;
@@ -142,7 +142,7 @@ function partFromV01(part: Json): Json {
   return { text: typeof text === "string" ? text : "", ...metadata };
 }
 
-/** Some examples have `data` instead of `bytes`. A file with neither is only a name. */
+/** Converts a file. Some examples have `data` instead of `bytes`. A file with neither is only a name. */
 function fileFromV01(given: unknown): Json {
   const file = isJsonObject(given) ? given : {};
   const bytes = file.bytes ?? file.data;
