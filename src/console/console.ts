@@ -62,7 +62,7 @@ export class Console {
 
   /** Answers a request for a path that `consolePath` returned. It never rejects. */
   async handle(request: HttpRequest, path: string): Promise<HttpResponse> {
-    // Scripts of other origins, which may call the agents, have no business here.
+    // Scripts of other origins, which may call the agents, get no access to the console.
     const headers = withoutCors(request.target.headers);
     request.target = { ...request.target, headers };
     try {

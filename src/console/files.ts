@@ -32,7 +32,10 @@ export const safeHeaders: readonly (readonly [string, string])[] = [
   ["content-security-policy", "default-src 'none'; frame-ancestors 'none'"],
 ];
 
-/** The page may load and run what this server has for it, and what the nonce marks; it may call this server alone. */
+/**
+ * Returns the content security policy of the page. The page may load and run files of this server and elements with the
+ * nonce, and may call only this server.
+ */
 function policyOf(nonce: string): string {
   return [
     "default-src 'none'",
@@ -85,7 +88,7 @@ export class ConsoleFiles {
   }
 }
 
-/** For answers that no cache may keep. */
+/** Header of answers that no cache may keep. */
 export const noStore = ["cache-control", "no-store"] as const;
 
 /** The names of files change with their content. */

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** The token that begins the next session. It works once; then there is another one. */
+/** The token that begins the next session. Each token works once, and its use creates the next one. */
 export class LinkToken {
   #current: string = newToken();
   readonly #onNext: (token: string) => void;

@@ -12,7 +12,7 @@ import { json } from "./responses.js";
 import { NoAnswer, passOn } from "./upstream.js";
 import { WatchedBody } from "./watched-body.js";
 
-/** Requests that are passed on at once, streams included: a browser has up to some dozen for each of its tabs. */
+/** Maximum number of requests in progress, including streams: a browser has up to some dozen for each of its tabs. */
 export const relayLimits: { readonly requests: number } = { requests: 256 };
 
 /** Methods that are passed on. */
@@ -39,7 +39,7 @@ export class Relay {
     return this.#guard !== undefined;
   }
 
-  /** Ends everything that is passed on, and passes nothing on any more. */
+  /** Aborts the requests in progress, and rejects further ones. */
   close(): void {
     this.#isClosed = true;
     callAll([...this.#open].map((request) => () => request.abort()));

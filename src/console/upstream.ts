@@ -31,7 +31,7 @@ export interface Upstream {
   readonly lookup?: LookupFunction | undefined;
 }
 
-/** No answer came. The message is one plain sentence. */
+/** Thrown if no answer came. The message is one plain sentence. */
 export class NoAnswer extends Error {
   override name = "NoAnswer";
   readonly code: string;
