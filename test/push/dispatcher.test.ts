@@ -111,7 +111,7 @@ describe("a dispatcher", () => {
   ])("tries again after %s", async (_, fault) => {
     let left = 2;
     receiver.answer = (hit, response, request) => (left-- > 0 ? fault : accept)(hit, response, request);
-    const one = await rig({ limits: { pushTimeoutMs: 300 } }).start();
+    const one = await rig({ limits: { pushTimeoutMs: 1_000 } }).start();
     const log = await Log.create(store, [receiver.url("/a")], [status(TaskState.WORKING)]);
     await log.complete();
     one.news();

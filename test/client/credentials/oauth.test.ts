@@ -49,7 +49,7 @@ const machineCard = (tokenUrl: string, more: object = {}, refreshUrl = "") =>
 const SECRET = "the-secret-of-the-client";
 const machine = (more: Partial<OAuthOptions> = {}) =>
   clientCredentials({ clientId: "c", clientSecret: SECRET, allowLocalIssuer: true, ...more });
-const impatient = { issuerTimeoutMs: 300, issuerCooldownMs: 0 };
+const impatient = { issuerTimeoutMs: 1_000, issuerCooldownMs: 0 };
 
 function call(credentials: Credential, card = oidcCard(), url = "https://agent.example/") {
   return showing({ card, url, credentials, http: overFetch(fetch) });
@@ -546,12 +546,12 @@ describe("a store of tokens", () => {
     let asked = 0;
     const get = () => (asked++ === 0 ? new Promise<undefined>(() => {}) : undefined);
     const tokens: OAuthStorage = { get, set: () => {}, delete: () => {} };
-    const credentials = machine({ tokens, limits: { issuerTimeoutMs: 100 } });
+    const credentials = machine({ tokens, limits: { issuerTimeoutMs: 300 } });
     const signal = AbortSignal.timeout(10);
     const gone = { card: oidcCard(), url: "https://agent.example/", credentials, http: overFetch(fetch), signal };
     await failing(showing(gone).attempt());
     setClockBack();
-    await new Promise((resolve) => setTimeout(resolve, 410));
+    await new Promise((resolve) => setTimeout(resolve, 1_210));
     expect(await tokenOf(credentials)).toMatch(/^Bearer /);
   });
 
@@ -559,9 +559,9 @@ describe("a store of tokens", () => {
     let asked = 0;
     const get = () => (asked++ === 0 ? new Promise<undefined>(() => {}) : undefined);
     const tokens: OAuthStorage = { get, set: () => {}, delete: () => {} };
-    const credentials = machine({ tokens, limits: { issuerTimeoutMs: 100 } });
+    const credentials = machine({ tokens, limits: { issuerTimeoutMs: 300 } });
     void tokenOf(credentials);
-    await new Promise((resolve) => setTimeout(resolve, 410));
+    await new Promise((resolve) => setTimeout(resolve, 1_210));
     expect(await tokenOf(credentials)).toMatch(/^Bearer /);
   });
 
@@ -614,7 +614,7 @@ describe("a store of tokens", () => {
       set: (key, value) => kept.set(key, value),
       delete: (key) => kept.delete(key),
     };
-    const limits = { clockSkewMs: 0, issuerTimeoutMs: 300 };
+    const limits = { clockSkewMs: 0, issuerTimeoutMs: 500 };
     const stopped = machine({ tokens, limits });
     await tokenOf(stopped);
     await new Promise((resolve) => setTimeout(resolve, 1_010));
