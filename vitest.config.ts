@@ -98,8 +98,8 @@ const ownNames = [
   { find: /^parley-a2a\/store\/(sqlite|memory)$/, replacement: at("src/store/$1/index.ts") },
   { find: /^parley-a2a\/signals(\/nats)?$/, replacement: at("src/signals$1/index.ts") },
   { find: /^parley-a2a\/gen$/, replacement: at("gen/lf/a2a/v1/a2a_pb.ts") },
-  { find: /^\.\/thread\.js$/, replacement: at("test/support/writer-thread.ts") },
-  { find: /^\.\/start-beats\.js$/, replacement: at("test/support/beats.ts") },
+  { find: /^\.\/start-writer\.js$/, replacement: at("test/support/writer-thread.ts") },
+  { find: /^\.\/start-heartbeats\.js$/, replacement: at("test/support/heartbeats.ts") },
   { find: /^\.\/start-copier\.js$/, replacement: at("test/support/copier.ts") },
 ];
 

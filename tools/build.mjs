@@ -118,9 +118,12 @@ const results = await Promise.all([
   build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/writer.ts", out: "src/chunks/writer" }] }),
   // So does the process that writes for workers, and their thread.
   build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/writer-process.ts", out: "src/chunks/writer-process" }] }),
-  build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/beat-thread.ts", out: "src/chunks/beat-thread" }] }),
+  build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/heartbeats.ts", out: "src/chunks/heartbeats" }] }),
   // Beside the entry point that starts it.
-  build({ ...bundled, entryPoints: [{ in: "src/store/postgres/pulse.ts", out: "src/store/postgres/pulse" }] }),
+  build({
+    ...bundled,
+    entryPoints: [{ in: "src/store/postgres/heartbeats.ts", out: "src/store/postgres/heartbeats" }],
+  }),
   // So does the process that makes backups.
   build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/copier.ts", out: "src/chunks/copier" }] }),
   build({ ...options, entryPoints: filesIn("examples/probe") }),

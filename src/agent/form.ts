@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Violation, violationText } from "../core/error.js";
 import { isJsonObject } from "../wire/json-struct.js";
-import { checkAnswer, checkSchema } from "./check-answer.js";
 import { FormDeclined, TurnPaused } from "./errors.js";
 import { endsTurn, inputRequired, type StatusEvent } from "./event.js";
+import { checkAnswer, checkSchema } from "./form-check.js";
 import { answerIn, formContent, isBounded } from "./form-part.js";
 import type { Checked, FormAnswer, FormSchema } from "./schema.js";
 import { MAX_NAME, storedName } from "./stored-name.js";

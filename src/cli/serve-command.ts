@@ -291,7 +291,7 @@ function storeOf(
   if (path !== "memory") {
     return async () => {
       // Loaded on use, because few servers need this code.
-      if (migrate === "check") (await import("../store/sqlite/current.js")).checkCurrent(path);
+      if (migrate === "check") (await import("../store/sqlite/schema-check.js")).checkCurrent(path);
       return worker === undefined ? sqliteStore({ path, shared, logger }) : workerStoreOf(worker, path, shared, logger);
     };
   }

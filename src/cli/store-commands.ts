@@ -19,7 +19,7 @@ export async function migrateCommand(io: Io, given: string | undefined): Promise
   const logger = await createLog("info", "auto");
   const { from, to, place } = isAddress(store)
     ? await migratePostgres(store, logger)
-    : { ...(await import("../store/sqlite/current.js")).migrateFile(store, logger), place: store };
+    : { ...(await import("../store/sqlite/schema-check.js")).migrateFile(store, logger), place: store };
   const created = from === 0 ? "created" : "migrated";
   const what = from === to ? `is up to date, version ${to}` : `${created}, version ${from} to ${to}`;
   io.stdout.write(`${place}: ${what}\n`);

@@ -1,9 +1,9 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { AgentRegistration } from "../card/agents.js";
+import { type Conditions, cardText, createDocuments, type DocumentAnswer } from "../card/documents.js";
 import { withInterfaces } from "../card/interfaces.js";
 import { membersOfCard } from "../card/signing/canonical.js";
 import type { CardSigner } from "../card/signing/kept-signatures.js";
-import { type Conditions, cardText, createDocuments, type DocumentAnswer } from "../card/well-known.js";
 import { type Logger, requestFacts } from "../core/log.js";
 import type { StaticRoute } from "../http/dispatch.js";
 import { addressHeaders, type RequestOrigin } from "../http/forwarded.js";

@@ -1,6 +1,6 @@
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { PROTOCOL_VERSION } from "./current.js";
 import { jsonRpcOf } from "./jsonrpc.js";
+import { PROTOCOL_VERSION } from "./protocol-version.js";
 import { restOf } from "./rest.js";
 import type { NativeVersion } from "./version.js";
 

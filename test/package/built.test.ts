@@ -44,7 +44,7 @@ describe("what is built", () => {
   ])("has each source once in the files %s, so that a class and a table are the same in all of them", (_, ofCalls) => {
     const found = [...filesBuilt()].filter(
       ([file]) =>
-        /\/src\/cli\/(?!main)/.test(file) === ofCalls && !/(writer|writer-process|beat-thread|copier)\.js$/.test(file),
+        /\/src\/cli\/(?!main)/.test(file) === ofCalls && !/(writer|writer-process|heartbeats|copier)\.js$/.test(file),
     );
     const sources = found.flatMap(([, paths]) => paths);
     expect(sources.length).toBeGreaterThan(150);

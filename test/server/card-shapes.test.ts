@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { apiKeyScheme } from "../../src/auth/index.js";
+import { cardText } from "../../src/card/documents.js";
 import { type CardVerification, verifyCard } from "../../src/card/index.js";
-import { cardText } from "../../src/card/well-known.js";
 import { type Agent, completed } from "../../src/index.js";
 import { composeNode, type NodeComponents } from "../../src/server/compose-node.js";
 import type { A2AOptions } from "../../src/server/options.js";

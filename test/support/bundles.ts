@@ -35,7 +35,7 @@ export default async function bundleProcesses({ config }: TestProject): Promise<
       lending: join(root, "test/support/lending.ts"),
       copier: join(root, "src/store/sqlite/copier.ts"),
       "writer-process": join(root, "src/store/sqlite/writer-process.ts"),
-      "beat-thread": join(root, "src/store/sqlite/beat-thread.ts"),
+      heartbeats: join(root, "src/store/sqlite/heartbeats.ts"),
       "writer-host": join(root, "test/store/sqlite/writer-host.ts"),
       child: join(root, "test/store/sqlite/child.ts"),
       "conversation-child": join(root, "test/engine/conversation-child.ts"),

@@ -59,7 +59,7 @@ class LentWriter extends EventEmitter {
   }
 }
 
-/** Replaces `store/sqlite/thread.ts` in `npm test`. In `.ci/run` and `npm run test:all` each store starts its own thread. */
+/** Replaces `store/sqlite/start-writer.ts` in `npm test`. In `.ci/run` and `npm run test:all` each store starts its own thread. */
 export function startWriter(data: WriterData): LentWriter {
   return new LentWriter(data);
 }

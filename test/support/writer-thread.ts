@@ -7,7 +7,7 @@ export const bundlesVariable: string = "PARLEY_TEST_BUNDLES";
 /** A bundled file by its name. */
 export const bundle = (name: string): URL => new URL(name, process.env[bundlesVariable]);
 
-/** Replaces `store/sqlite/thread.ts` in the tests' own process: the same thread, bundled. */
+/** Replaces `store/sqlite/start-writer.ts` in the tests' own process: the same thread, bundled. */
 export function startWriter(data: WriterData): Worker {
   return new Worker(bundle("writer.js"), { workerData: data, execArgv: [] });
 }

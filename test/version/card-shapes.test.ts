@@ -1,7 +1,7 @@
 import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { cardText } from "../../src/card/well-known.js";
+import { cardText } from "../../src/card/documents.js";
 import { olderCard } from "../../src/version/card-from-older.js";
 import type { CardJson } from "../../src/version/card-json.js";
 import { cardToV01 } from "../../src/version/v0.1/card.js";

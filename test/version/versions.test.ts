@@ -37,7 +37,7 @@ describe("the version that the service speaks", () => {
   it("is written in one place of src/", () => {
     const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
     const naming = files.filter((file) => /["'`]1\.0["'`]/.test(readFileSync(join(src, file), "utf8")));
-    expect(naming).toEqual([join("version", "current.ts")]);
+    expect(naming).toEqual([join("version", "protocol-version.ts")]);
   });
 });
 

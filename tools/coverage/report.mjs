@@ -61,7 +61,7 @@ async function compiled() {
 }
 
 /** What tests run in place of this is another program (`test/support/bundles.ts`). */
-const replaced = ["src/store/sqlite/thread.ts", "src/store/sqlite/writer.ts"];
+const replaced = ["src/store/sqlite/start-writer.ts", "src/store/sqlite/writer.ts"];
 
 async function mapOf({ source, code, map }, counts) {
   const functions = (!replaced.includes(source) && counts.get(source.replace(/tsx?$/, "js"))) || [];

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Binding } from "../../client/discovery/interfaces.js";
 import { olderVersions } from "../../version/client-versions.js";
-import { PROTOCOL_VERSION } from "../../version/current.js";
+import { PROTOCOL_VERSION } from "../../version/protocol-version.js";
 import { parseVersion } from "../../wire/service-params.js";
 import { flagOf } from "../flag-of.js";
 import { binding, boolean, duration, interval, jsonObject, oneOf, parameter, secret, shownDuration } from "./kinds.js";

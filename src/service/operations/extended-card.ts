@@ -1,8 +1,8 @@
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { forAudit } from "../../audit/audit.js";
 import { challengeOf } from "../../auth/guard.js";
+import { cardTag } from "../../card/documents.js";
 import { withInterfaces } from "../../card/interfaces.js";
-import { cardTag } from "../../card/well-known.js";
 import { bounded } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import type { OperationParts, ServiceMethods } from "./operation.js";

@@ -13,6 +13,7 @@ import { Counts } from "./counts.js";
 import { Database, first, GUARDED } from "./database.js";
 import { readDurability, type StoreDurability } from "./durability.js";
 import { toOpeningError } from "./errors.js";
+import type { HeartbeatData } from "./heartbeats.js";
 import { Leases } from "./leases.js";
 import { census, countOpen, list, listInterrupted } from "./lists.js";
 import { migrate } from "./migrate.js";
@@ -20,7 +21,6 @@ import { Notifications } from "./notifications.js";
 import { listContexts, listHeads, listLeased, listOwners } from "./operators.js";
 import { Partitions } from "./partitions.js";
 import { Probe } from "./probe.js";
-import type { PulseData } from "./pulse.js";
 import { PushClaims } from "./push-claims.js";
 import * as configs from "./push-configs.js";
 import * as pushLists from "./push-lists.js";
@@ -146,8 +146,13 @@ function compose(parts: Parts): PostgresStore {
   const { database, schema, timeoutMs, partitions, removal, counts, durability, restorations, logger } = parts;
   const probe = new Probe(database, schema);
   const appends = new Appends(database, schema, { onStored: () => counts.note(), onFull: () => probe.noteFull() });
-  const pulse = (): PulseData => ({ url: database.server, schema, timeoutMs, isSame: database.history.isSame });
-  const leases = new Leases(database, schema, () => startPulse(pulse()));
+  const heartbeats = (): HeartbeatData => ({
+    url: database.server,
+    schema,
+    timeoutMs,
+    isSame: database.history.isSame,
+  });
+  const leases = new Leases(database, schema, () => startHeartbeats(heartbeats()));
   const signals = new SignalHub(new Notifications(database, schema, logger));
   partitions.start();
   let closed: Promise<void> | undefined;
@@ -262,6 +267,6 @@ function saveSnapshot(db: Database, { taskId, snapshot }: Parameters<TaskStore["
 }
 
 /** Starts the thread that repeats heartbeats. */
-function startPulse(data: PulseData): Worker {
-  return startThread({ beside: import.meta.url, name: "pulse", data, youngMib: 4 });
+function startHeartbeats(data: HeartbeatData): Worker {
+  return startThread({ beside: import.meta.url, name: "heartbeats", data, youngMib: 4 });
 }

@@ -1,7 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import { type HeadRow, toHead } from "../head-rows.js";
+import { HeartbeatThread } from "../heartbeat-thread.js";
 import { LivenessMonitor } from "../liveness.js";
-import { PulseThread } from "../pulse-thread.js";
 import type { Request } from "../request.js";
 import { type HeldLease, type LeaseOutcome, NO_HOLDER, type TaskHead } from "../task-store.js";
 import { texts } from "./array-writer.js";
@@ -12,27 +12,27 @@ import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 export class Leases {
   readonly #database: Database;
   readonly #s: string;
-  readonly #pulse: PulseThread;
+  readonly #heartbeats: HeartbeatThread;
   readonly #watch = new LivenessMonitor();
   /** Random start, so that no process repeats the number of another. */
   #heartbeat = Math.floor(Math.random() * 2 ** 48);
 
-  constructor(database: Database, schema: string, startPulse: () => Worker) {
+  constructor(database: Database, schema: string, startHeartbeats: () => Worker) {
     this.#database = database;
     this.#s = schema;
-    this.#pulse = new PulseThread(startPulse);
+    this.#heartbeats = new HeartbeatThread(startHeartbeats);
     // The next heartbeat starts it again, for the server in use at that time.
-    database.history.onNotice(() => void this.#pulse.end());
+    database.history.onNotice(() => void this.#heartbeats.end());
   }
 
   async close(): Promise<void> {
-    await this.#pulse.close();
+    await this.#heartbeats.close();
   }
 
   /** A thread continues the heartbeats while the event loop is blocked. */
   async heartbeat(request: Request<"heartbeat">): Promise<boolean> {
     const { holder, leaseMs, again } = request;
-    this.#pulse.note(request);
+    this.#heartbeats.note(request);
     // A heartbeat also checks the other holders: it is on time even when claims are late.
     await this.#gone(leaseMs);
     const beat = this.#heartbeat++;

@@ -14,7 +14,7 @@ import {
   rewritePushConfig,
   savePushPosition,
 } from "./push-configs.js";
-import { Retention } from "./retention.js";
+import { Removal } from "./removal.js";
 import { addBlob } from "./rows.js";
 import type { OtherWrite, Write, WriteMethod, WriteRequest, WriteResult } from "./write.js";
 
@@ -32,7 +32,7 @@ export class Committer {
   readonly #db: Database;
   readonly #counters: Counters;
   readonly #leases: Leases;
-  readonly #retention: Retention;
+  readonly #removal: Removal;
   readonly #handlers: Handlers;
   readonly #schema: number | undefined;
   #foreign: number | undefined;
@@ -46,7 +46,7 @@ export class Committer {
     this.#db = db;
     this.#schema = schema;
     this.#counters = new Counters(db);
-    this.#retention = new Retention(db, this.#counters);
+    this.#removal = new Removal(db, this.#counters);
     const pushClaims = new PushClaims(db);
     const leases = new Leases(db, gone, ended);
     this.#leases = leases;
@@ -64,8 +64,8 @@ export class Committer {
       completeDelivery: (request) => completeDelivery(db, request),
       redriveDeliveries: (request) => redriveDeliveries(db, request),
       rescheduleDeliveries: (request) => rescheduleDeliveries(db, request),
-      removeFinished: (request) => this.#retention.removeFinished(request),
-      removeTasks: (request) => this.#retention.removeTasks(request),
+      removeFinished: (request) => this.#removal.removeFinished(request),
+      removeTasks: (request) => this.#removal.removeTasks(request),
     };
   }
 
@@ -102,7 +102,7 @@ export class Committer {
 
   /** Bytes returned to the file system since the last call; the file shrinks at the next checkpoint. */
   takeGivenBack(): number {
-    return this.#retention.takeGivenBack();
+    return this.#removal.takeGivenBack();
   }
 
   #one(write: Write): Outcome {

@@ -10,13 +10,13 @@ import {
   type Value,
 } from "../copy/records.js";
 import { WRITE_TIMEOUT_MS } from "./connection.js";
-import { checkCurrent } from "./current.js";
 import { sqliteDriver } from "./driver/choose.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { lockedAlone } from "./lock.js";
 import { prepareFile } from "./open.js";
 import { readRestorations } from "./restoration.js";
+import { checkCurrent } from "./schema-check.js";
 
 /**
  * Opens a file of the current schema for a copy. No other process can open it meanwhile.

@@ -11,7 +11,7 @@ import { leaveLog } from "./foreign-log.js";
 import { unmarkInUse } from "./in-use.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import { logPreparation, prepareFile } from "./open.js";
-import { startWriter } from "./thread.js";
+import { startWriter } from "./start-writer.js";
 
 export type { SqliteStore } from "./assemble.js";
 

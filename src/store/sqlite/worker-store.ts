@@ -1,10 +1,10 @@
 import type { Logger } from "../../core/log.js";
-import { PulseThread } from "../pulse-thread.js";
+import { HeartbeatThread } from "../heartbeat-thread.js";
 import { StoreError } from "../task-store.js";
 import { assemble, defaultTimes, type Parts, type SqliteStore } from "./assemble.js";
 import { toStoreError } from "./errors.js";
 import { closeFiles, type FileIdentity } from "./file-identity.js";
-import { startBeats } from "./start-beats.js";
+import { startHeartbeats } from "./start-heartbeats.js";
 import { WriterLink, type WriterPlace } from "./writer-link.js";
 import { helloOf, WRITER_VERSION, type WriterAnswer, type WriterRequest } from "./writer-protocol.js";
 
@@ -23,7 +23,7 @@ export function workerStore(answer: WriterAnswer, { shared }: WriterRequest, log
     throw new StoreError("failed", `Cannot open ${path}: ${why}. Restart the server.`);
   }
   const placeOf = (files: FileIdentity): WriterPlace => ({ address, hello: helloOf(files) });
-  let pulse: PulseThread | undefined;
+  let heartbeats: HeartbeatThread | undefined;
   const parts: Parts = {
     file: { path, gone: undefined, restorations },
     settings: { ...defaultTimes, logger },
@@ -32,10 +32,10 @@ export function workerStore(answer: WriterAnswer, { shared }: WriterRequest, log
     writer: "process",
     start: (files) => new WriterLink(placeOf(files)),
     onHeartbeat: (request, files) => {
-      pulse ??= new PulseThread(() => startBeats(placeOf(files)));
-      pulse.note(request);
+      heartbeats ??= new HeartbeatThread(() => startHeartbeats(placeOf(files)));
+      heartbeats.note(request);
     },
-    onClose: () => void pulse?.close(),
+    onClose: () => void heartbeats?.close(),
     afterClose: (files) => closeFiles(files),
   };
   try {

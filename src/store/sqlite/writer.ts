@@ -271,8 +271,8 @@ interface Performed {
 
 /** Writes for the client at the other end of a port, until it closes, and repeats its heartbeats. */
 export function serveThread(port: MessagePort, data: WriterData): void {
-  const pulse = new Heartbeat((request) => writer.beat(request));
-  const writer = new Writer(data, (request) => pulse.note(request));
+  const heartbeats = new Heartbeat((request) => writer.beat(request));
+  const writer = new Writer(data, (request) => heartbeats.note(request));
   let first: ToWriter | undefined;
   port.on("message", (message: ToWriter) => {
     first = message;
@@ -286,7 +286,7 @@ export function serveThread(port: MessagePort, data: WriterData): void {
     },
     post: (message) => port.postMessage(message),
     end() {
-      pulse.stop();
+      heartbeats.stop();
       writer.end();
       port.close();
     },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { localCodes } from "../../../src/cli/a2a/errors.js";
 import { settings } from "../../../src/cli/a2a/settings.js";
 import { olderVersions } from "../../../src/version/client-versions.js";
-import { PROTOCOL_VERSION } from "../../../src/version/current.js";
+import { PROTOCOL_VERSION } from "../../../src/version/protocol-version.js";
 import { claimedTier, root, type Shown } from "./compliance.js";
 import { cliSpecification, notApplicable } from "./requirements.js";
 

@@ -2,8 +2,8 @@ import { create, fromJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { buildCard } from "../../src/card/build.js";
+import { type Caching, cardText, createDocuments, type DocumentAnswer } from "../../src/card/documents.js";
 import { interfacesOf, withInterfaces } from "../../src/card/interfaces.js";
-import { type Caching, cardText, createDocuments, type DocumentAnswer } from "../../src/card/well-known.js";
 import { servedVersions } from "../../src/version/versions.js";
 
 const since = new Date("2026-01-02T03:04:05.678Z");

@@ -6,7 +6,7 @@ import { Heartbeat } from "../heartbeat.js";
 import type { HeartbeatRequest } from "../task-store.js";
 
 /** Data for the start of the thread. */
-export interface PulseData {
+export interface HeartbeatData {
   readonly url: string;
   readonly schema: string;
   readonly timeoutMs: number;
@@ -14,8 +14,8 @@ export interface PulseData {
   readonly isSame: string;
 }
 
-// `startPulse` passes it.
-const { url, schema, timeoutMs, isSame } = workerData as PulseData;
+// `startHeartbeats` passes it.
+const { url, schema, timeoutMs, isSame } = workerData as HeartbeatData;
 
 let connection: Client | undefined;
 
@@ -66,8 +66,8 @@ async function beatAll(): Promise<void> {
   isBeating = false;
 }
 
-const pulse = new Heartbeat(({ holder }) => {
+const heartbeats = new Heartbeat(({ holder }) => {
   due.add(holder);
   void beatAll();
 });
-parentPort?.on("message", (request: HeartbeatRequest) => pulse.note(request));
+parentPort?.on("message", (request: HeartbeatRequest) => heartbeats.note(request));

@@ -2,7 +2,7 @@ import type { Worker } from "node:worker_threads";
 import type { HeartbeatRequest } from "./task-store.js";
 
 /** Continues the heartbeats in a thread while the event loop is blocked. If the thread ends, it is started again. */
-export class PulseThread {
+export class HeartbeatThread {
   readonly #start: () => Worker;
   #thread: Worker | undefined;
   #isClosed = false;

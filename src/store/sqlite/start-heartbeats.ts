@@ -3,6 +3,6 @@ import { startThread } from "../thread-beside.js";
 import type { WriterPlace } from "./writer-link.js";
 
 /** Starts the thread that repeats heartbeats. */
-export function startBeats(data: WriterPlace): Worker {
-  return startThread({ beside: import.meta.url, name: "beat-thread", data, youngMib: 4 });
+export function startHeartbeats(data: WriterPlace): Worker {
+  return startThread({ beside: import.meta.url, name: "heartbeats", data, youngMib: 4 });
 }

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { checkAnswer } from "../../src/agent/check-answer.js";
+import { checkAnswer } from "../../src/agent/form-check.js";
 import { type FormSchema, jsonSchemaOf } from "../../src/agent/schema.js";
 
 /** A field in every notation, values that fit it, and values that do not. */

@@ -38,7 +38,7 @@ const REMOVABLE = "SELECT task_id, tenant, owner, context_id, state, pushed, fin
  * large one become garbage, which later steps delete. Steps that find nothing else shrink the file if much of it is
  * free; its size changes at the next checkpoint.
  */
-export class Retention {
+export class Removal {
   readonly #db: Database;
   readonly #counters: Counters;
   /** The newest entries first: a concurrent reader sees an early end, and never a gap. */

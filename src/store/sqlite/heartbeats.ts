@@ -23,9 +23,9 @@ function linked(): WriterLink {
   return opened;
 }
 
-const pulse = new Heartbeat((request) => {
+const heartbeats = new Heartbeat((request) => {
   const message = new MessageBuilder();
   message.addOther({ method: "heartbeatForHolder", request });
   linked().postMessage(message.take());
 });
-parentPort?.on("message", (request: HeartbeatRequest) => pulse.note(request));
+parentPort?.on("message", (request: HeartbeatRequest) => heartbeats.note(request));
