@@ -25,9 +25,10 @@ interface AgentModule {
  *
  * @throws UsageError if the file does not exist, cannot be loaded, or exports no agent.
  */
-export async function loadAgentModule(path: string): Promise<AgentModule> {
+export async function loadAgentModule(given: string): Promise<AgentModule> {
+  const path = existingName(given);
+  if (path === undefined) throw new UsageError(`the agent module ${given} does not exist`);
   const file = resolve(path);
-  if (!existsSync(file)) throw new UsageError(`the agent module ${path} does not exist`);
   const exports = await load(path, file);
   checkOptions(path, exports.options);
   const isDefaultAgent = isMeantAsAgent(exports.default);
@@ -51,6 +52,11 @@ export async function loadAgentModule(path: string): Promise<AgentModule> {
   }
   refuseUnprotected(path, exports, options);
   return { options: options as Partial<UncheckedOptions>, warnings: warningsIn(path, exports) };
+}
+
+/** As in imports of TypeScript, the name of a JavaScript file also finds its source. The files in deploy/ rely on it. */
+function existingName(path: string): string | undefined {
+  return [path, path.replace(/\.([cm]?)js$/, ".$1ts")].find((name) => existsSync(name));
 }
 
 async function load(path: string, file: string): Promise<Record<string, unknown>> {
@@ -137,7 +143,7 @@ async function prepareTypeScript(path: string, file: string): Promise<void> {
     if (membersOf(process.features).typescript) return;
     throw new UsageError(
       `${path} is TypeScript, which Node.js ${process.versions.node} does not run by itself: ` +
-        "use Node.js 22.18 or later, or install tsx beside it (npm install --save-dev tsx)",
+        "use Node.js 22.18 or later, or install tsx beside it (npm install tsx)",
     );
   }
   const { register } = (await import(pathToFileURL(tsx).href)) as { register(): unknown };

@@ -34,7 +34,7 @@ function describeMissing(message: string): string | undefined {
 function typeScriptHint(name: string): string {
   const source = name.replace(/\.([cm]?)js$/, ".$1ts");
   if (source === name || !existsSync(source)) return "";
-  return `: import ${shown(source)} by that name, or install tsx beside it (npm install --save-dev tsx)`;
+  return `: import ${shown(source)} by that name, or install tsx beside it (npm install tsx)`;
 }
 
 /** Returns the line of a file that imports a package or path; undefined if no line contains the whole import. */

@@ -139,6 +139,8 @@ describe("parley serve and a module", { timeout: 60_000 }, () => {
     );
     for (const text of [alone, parted])
       expect((await served("agent.ts", text)).stdout()).toMatch(/^Module 1\.0\.0 is ready/);
+    const byCompiledName = await ready(place.run(["serve", "agent.js", ...ports]));
+    expect(byCompiledName.stdout()).toMatch(/^Module 1\.0\.0 is ready/);
     expect(await refusal("agent.ts", "\nconst a: number = ;")).toContain("agent.ts:2");
   });
 });

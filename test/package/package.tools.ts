@@ -59,7 +59,7 @@ describe("the package", () => {
 
   it("has no tests, no bench and nothing that belongs to a checkout", () => {
     const allowed =
-      /^(dist\/(src|contract|gen|web|console)\/|proto\/|docs\/|examples\/|templates\/|src\/core\/limits\.ts$|package\.json$|LICENSE$|llms\.txt$|[A-Z]+\.md$)/;
+      /^(dist\/(src|contract|gen|web|console)\/|proto\/|docs\/|examples\/|templates\/|deploy\/|src\/core\/limits\.ts$|package\.json$|LICENSE$|llms\.txt$|[A-Z]+\.md$)/;
     expect(installed.files.filter((file) => !allowed.test(file))).toEqual([]);
   });
 
