@@ -6,6 +6,7 @@ export interface KeyPlace {
   readonly name: string;
 }
 
+const tokenForm = /^[A-Za-z0-9\-._~+/]+=*$/;
 const bearerForm = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 const basicForm = /^basic +([A-Za-z0-9+/]+=*) *$/i;
 const scheme = /^(bearer|basic)(?: |$)/i;
@@ -20,6 +21,11 @@ export function httpCredentials(call: Call, name: "bearer" | "basic"): string | 
   const found = (name === "bearer" ? bearerForm : basicForm).exec(header)?.[1];
   if (found !== undefined) return found;
   return scheme.exec(header)?.[1]?.toLowerCase() === name ? "" : undefined;
+}
+
+/** True for a text that a client can send as a token (RFC 6750, 2.1). */
+export function isBearerToken(value: unknown): boolean {
+  return typeof value === "string" && tokenForm.test(value);
 }
 
 /** Returns the key of a call; undefined if it is missing or empty. */

@@ -1,6 +1,6 @@
 import type { Call, CallerInput } from "../core/call.js";
-import { aFunction, aText, type OptionChecks } from "../core/options.js";
-import { httpCredentials } from "./credentials.js";
+import { aFunction, aText, expects, type OptionChecks, typeName } from "../core/options.js";
+import { httpCredentials, isBearerToken } from "./credentials.js";
 import { faultsOfSecrets, type KnownSecret, knownSecrets, listOfSecrets, ownerNames } from "./known-secrets.js";
 import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";
 
@@ -56,7 +56,7 @@ export function httpBearerScheme(options: HttpBearerSchemeOptions): SecuritySche
 const invalidToken = new Refusal("The token is not accepted.");
 
 const checks: OptionChecks<HttpBearerSchemeOptions> = {
-  tokens: listOfSecrets("token"),
+  tokens: listOfSecrets("token", undefined, expects("a token of letters, digits and -._~+/", isBearerToken, typeName)),
   check: aFunction(),
   bearerFormat: aText(),
   realm: aText(),

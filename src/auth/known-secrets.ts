@@ -67,9 +67,14 @@ export function ownerNames(known: readonly KnownSecret[] | undefined): Pick<Secu
  *
  * @param field name of the secret
  * @param more checks of further required members
+ * @param secretCheck check of the secret; its faults must not contain the secret
  */
-export function listOfSecrets(field: string, more: OptionChecks = { owner: nonEmptyText }): OptionCheck {
-  const checks = { ...ofSecrets, ...more, [field]: aSecret() };
+export function listOfSecrets(
+  field: string,
+  more: OptionChecks = { owner: nonEmptyText },
+  secretCheck: OptionCheck = aSecret(),
+): OptionCheck {
+  const checks = { ...ofSecrets, ...more, [field]: secretCheck };
   const entry = anObjectOf(checks, Object.keys(more), "an object");
   return listOf((place, given) => {
     const faults = entry(place, given);

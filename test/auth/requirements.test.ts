@@ -319,6 +319,11 @@ describe("a declaration", () => {
       "needs either key or its sha256",
     ],
     [
+      "a token that no client can send",
+      { schemes: { a: httpBearerScheme({ tokens: [{ owner: "a", token: "a b" }] }) } },
+      "tokens[0].token is a text, not a token of letters, digits and -._~+/",
+    ],
+    [
       "an API key without a check",
       { schemes: { a: apiKeyScheme({ in: "header", name: "a" }) } },
       "needs either keys or check",
