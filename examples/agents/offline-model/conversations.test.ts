@@ -1,8 +1,9 @@
 import OpenAI from "openai";
 import { type Agent, artifact } from "parley-a2a";
-import { chatMessages, responsesInput } from "parley-a2a/ai";
+import { responsesInput } from "parley-a2a/ai";
 import { testAgent } from "parley-a2a/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { writer } from "../models/openai.js";
 import type { Chat } from "./rules.js";
 import { type OfflineModel, startOfflineModel } from "./server.js";
 
@@ -16,35 +17,27 @@ beforeAll(async () => {
 });
 afterAll(() => model.close());
 
-const card = {
-  name: "Writer",
-  description: "Answers with a model.",
-  version: "1.0.0",
-  defaultInputModes: ["text/plain", "image/png"],
-};
+const byChat = (): Agent => writer(openai, "offline");
 
-const byChat: Agent = {
-  card,
-  async *execute(turn) {
-    const { choices } = await openai.chat.completions.create({ model: "offline", messages: await chatMessages(turn) });
-    yield artifact({ name: "answer", text: choices[0]?.message.content ?? "" });
+const byResponses = (): Agent => ({
+  card: {
+    name: "Writer",
+    description: "Answers with a model.",
+    version: "1.0.0",
+    defaultInputModes: ["text/plain", "image/png"],
   },
-};
-
-const byResponses: Agent = {
-  card,
   async *execute(turn) {
     const { output_text } = await openai.responses.create({ model: "offline", input: await responsesInput(turn) });
     yield artifact({ name: "answer", text: output_text });
   },
-};
+});
 
 it.each([
   ["chatMessages", byChat],
   ["responsesInput", byResponses],
-])("%s() gives OpenAI's client the conversation", async (_, agent) => {
+])("%s() gives OpenAI's client the conversation", async (_, agentOf) => {
   chats.length = 0;
-  await using served = testAgent(agent);
+  await using served = testAgent(agentOf());
   const { contextId } = await served.send([{ text: "Look." }, { raw: new Uint8Array([1]), mediaType: "image/png" }]);
   await served.send("Once more.", { contextId });
   expect(chats.at(-1)?.messages).toMatchObject([
