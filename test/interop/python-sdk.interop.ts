@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -26,6 +27,15 @@ beforeAll(async () => {
 });
 
 afterAll(() => home.leave());
+
+describe("the program of docs/bindings/clients.md", () => {
+  it("prints the answer of the example agent", async () => {
+    const page = readFileSync(join(root, "docs", "bindings", "clients.md"), "utf8");
+    const [, program = ""] = /^```python\n([\s\S]*?)^```$/m.exec(page) ?? [];
+    const env = { ...process.env, ...pythonEnvironment };
+    expect(await succeed(python, ["-c", program, server.url], { env })).toBe("hello\n");
+  });
+});
 
 const transports = { JSONRPC: "JsonRpcTransport", "HTTP+JSON": "RestTransport", GRPC: "GrpcTransport" };
 
