@@ -31,8 +31,9 @@ export interface SendOptions extends CallOptions {
   /** Push notification configuration to create for the task. */
   readonly pushNotification?: MessageInitShape<typeof TaskPushNotificationConfigSchema>;
   /**
-   * Idempotency key, with which the send can be repeated safely: 1 to 256 characters, a new one for each message.
-   * Default: generated if the agent declares support.
+   * Idempotency key, with which the send can be repeated safely: 1 to 256 characters of ASCII, a new one for each
+   * message. A message without an id gets the key as its id, so that a repetition is the same request. Default:
+   * generated if the agent declares support.
    */
   readonly idempotencyKey?: string;
 }

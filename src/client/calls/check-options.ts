@@ -1,5 +1,5 @@
 import { A2AError, type Violation } from "../../core/error.js";
-import { anything, aWholeNumber, expects, type OptionChecks, optionFaults } from "../../core/options.js";
+import { anything, aText, aWholeNumber, expects, type OptionChecks, optionFaults } from "../../core/options.js";
 import type { FollowOptions, SendOnceOptions, StreamOptions } from "./call-options.js";
 
 const any = anything();
@@ -8,6 +8,10 @@ const positive = expects("a number above 0", (value) => typeof value === "number
 const timeoutMs = expects(
   "a number of milliseconds from 0, which means no limit",
   (value) => typeof value === "number" && value >= 0,
+);
+/** A header carries the key. */
+const aKey = aText("1 to 256 characters of ASCII without spaces at the ends", (key) =>
+  /^[!-~]([ -~]{0,254}[!-~])?$/.test(key),
 );
 
 const ofCalls = { signal: any, timeoutMs, headers: any, skill: any };
@@ -18,7 +22,7 @@ const ofSends = {
   historyLength: whole,
   metadata: any,
   pushNotification: any,
-  idempotencyKey: any,
+  idempotencyKey: aKey,
 };
 
 /** Options of `send`. */

@@ -25,13 +25,16 @@ export interface MessagePlace {
   readonly taskId?: string | undefined;
 }
 
-/** Converts a caller's input to a Message with the role `user`. */
-export function messageOf(input: MessageInput, place: MessagePlace = {}): Message {
+/**
+ * Converts a caller's input to a Message with the role `user`.
+ * @param id the id of a message that names none: its idempotency key, so that a repeated send is the same request
+ */
+export function messageOf(input: MessageInput, place: MessagePlace = {}, id?: string): Message {
   if (isMessageInput(input)) return input;
   const fields: MessageFields = isFields(input) ? input : { parts: input };
   checkParts(input, fields.parts);
   const message = create(MessageSchema);
-  message.messageId = fields.messageId ?? newId();
+  message.messageId = fields.messageId ?? id ?? newId();
   message.contextId = fields.contextId ?? place.contextId ?? "";
   message.taskId = fields.taskId ?? place.taskId ?? "";
   message.role = Role.USER;

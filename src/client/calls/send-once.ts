@@ -15,6 +15,7 @@ export function idempotencyKeyOf(core: ClientCore, { idempotencyKey }: SendOptio
 /**
  * Sends a message in a call with one answer.
  * @param scope undefined for a call that its caller cannot end
+ * @param key the idempotency key of the send
  * @throws A2AError that says so if the message may have arrived
  */
 export async function sendOnce(
@@ -22,7 +23,7 @@ export async function sendOnce(
   request: SendMessageRequest,
   options: SendOptions,
   scope: CallScope | undefined,
-  key: string | undefined = idempotencyKeyOf(core, options),
+  key: string | undefined,
 ): Promise<SendMessageResponse> {
   const headers = key === undefined ? options.headers : withKey(options, key);
   scope?.check();

@@ -14,7 +14,7 @@ import { callScopeOf, since } from "../calls/call-scope.js";
 import { checkOptions, followChecks, sendChecks, streamChecks } from "../calls/check-options.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
 import { type MessagePlace, messageOf, sendRequest } from "../calls/message-input.js";
-import { sendOnce } from "../calls/send-once.js";
+import { idempotencyKeyOf, sendOnce } from "../calls/send-once.js";
 import { clientError } from "../errors/errors.js";
 import { ReceivedAnswer } from "./received.js";
 import { questionBefore, TaskFollower } from "./task-follower.js";
@@ -31,13 +31,14 @@ export async function send(
   place: MessagePlace = {},
 ): Promise<Answer> {
   checkOptions(options, sendChecks);
-  const request = sendRequest(messageOf(input, place), options, options.returnImmediately === true);
+  const key = idempotencyKeyOf(core, options);
+  const request = sendRequest(messageOf(input, place, key), options, options.returnImmediately === true);
   const startedAt = performance.now();
   // Set if the caller can end the call.
   const scope = options.signal === undefined && options.timeoutMs === undefined ? undefined : callScopeOf(options);
   try {
     const question = questionBefore(core, request);
-    const answer = await sendOnce(core, request, options, scope);
+    const answer = await sendOnce(core, request, options, scope, key);
     const isOpen = isUnderWay(answer) || isQuestion(answer, question);
     if (options.returnImmediately === true || !isOpen) return receivedAnswer(noteQuestion(core, answer));
     const { timeoutMs = core.sendTimeoutMs ?? 0 } = options;
@@ -114,10 +115,11 @@ export function stream(
   { known, ...place }: StreamPlace = {},
 ): AsyncGenerator<Update, void, undefined> {
   checkOptions(options, streamChecks);
-  const message = messageOf(input, place);
+  const key = idempotencyKeyOf(core, options);
+  const message = messageOf(input, place, key);
   // Without streaming the task is polled. An existing task would first be seen in its earlier state, so its send waits.
   const request = sendRequest(message, options, !core.canStream && message.taskId === "");
-  return new TaskFollower(core, options, { request, known }).updates();
+  return new TaskFollower(core, options, { request, key, known }).updates();
 }
 
 /**

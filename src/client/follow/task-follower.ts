@@ -22,7 +22,7 @@ import { type OfSkill, ofSkill, type StreamOptions } from "../calls/call-options
 import { type CallScope, callScopeOf, since } from "../calls/call-scope.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
 import { isPassing } from "../calls/retry-delay.js";
-import { idempotencyKeyOf, sendOnce } from "../calls/send-once.js";
+import { sendOnce } from "../calls/send-once.js";
 import { isCut, neverArrived, saysNothing, unknownArrival } from "../errors/errors.js";
 import { ClientFold, generationIn } from "./fold.js";
 import { RetryState, StreamConnection } from "./retry-state.js";
@@ -31,6 +31,8 @@ import { isSameMessage } from "./update.js";
 /** Start of following: a message to send, an answered one, or an existing task. */
 interface Beginning {
   readonly request?: SendMessageRequest;
+  /** Idempotency key of the request. */
+  readonly key?: string | undefined;
   /** The answer to the request: only later events are yielded. */
   readonly answer?: SendMessageResponse;
   readonly taskId?: string;
@@ -88,13 +90,13 @@ export class TaskFollower {
   /** True if expired credentials were renewed since the last event; they are renewed once. */
   #hasReauthenticated = true;
 
-  constructor(core: ClientCore, options: StreamOptions, { request, answer, taskId, known }: Beginning) {
+  constructor(core: ClientCore, options: StreamOptions, { request, key, answer, taskId, known }: Beginning) {
     this.#core = core;
     this.#options = options;
     this.#request = request;
     this.#isSending = request !== undefined;
     this.#taskId = taskId ?? "";
-    this.#key = idempotencyKeyOf(core, options);
+    this.#key = key;
     this.#ofSkill = ofSkill(options.skill);
     this.#fold = new ClientFold(options.maxTaskBytes, known);
     if (request === undefined && options.afterGeneration !== undefined) this.#fold.generation = options.afterGeneration;
