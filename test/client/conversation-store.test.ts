@@ -1,11 +1,13 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { StreamResponseSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { AgentCardSchema, StreamResponseSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired } from "../../src/agent/event.js";
 import { ClientFold } from "../../src/client/follow/fold.js";
 import { type ConversationClient, ConversationStore } from "../../src/client/react/conversation-store.js";
+import { A2AError } from "../../src/core/error.js";
 import type { Update } from "../../src/task/answer.js";
+import { IDEMPOTENCY_EXTENSION } from "../../src/wire/service-params.js";
 import { connect, serve } from "./world.js";
 
 /** An agent whose task works on until nobody follows it, and that cancels no task. */
@@ -103,6 +105,37 @@ describe("a conversation that is left before its task is named, and shown anew",
     await expect.poll(() => first.view().turns[0]?.taskId).toBe("t");
     expect(storage.getItem("chat")).toBe(kept);
     second.reset();
+  });
+});
+
+/** An agent that keeps idempotency keys, and that cannot be reached at first. */
+class Unreachable extends Busy {
+  readonly card = create(AgentCardSchema, { capabilities: { extensions: [{ uri: IDEMPOTENCY_EXTENSION }] } });
+  readonly keys: (string | undefined)[] = [];
+
+  override async *stream(
+    input: unknown,
+    options: { signal?: AbortSignal; idempotencyKey?: string } = {},
+  ): AsyncGenerator<Update> {
+    if (this.keys.push(options.idempotencyKey) === 1) throw new A2AError("UNAVAILABLE", "The agent is away.");
+    yield* super.stream(input, options);
+  }
+}
+
+describe("a turn that failed", () => {
+  it.each([undefined, "mine"])("is replaced when its message is sent again, under the same key (%s)", async (own) => {
+    const agent = new Unreachable();
+    const store = new ConversationStore(agent, undefined, "chat");
+    const options = own === undefined ? {} : { idempotencyKey: own };
+    store.attach();
+    store.send("go", options);
+    await expect.poll(() => store.view().turns[0]?.phase).toBe("failed");
+    const [failed] = store.view().turns;
+    expect(store.send(failed?.message ?? "", options)).toBe(true);
+    await expect.poll(() => store.view().turns[0]?.taskId).toBe("t");
+    expect(store.view().turns.map(({ id, phase }) => [id, phase])).toEqual([[failed?.id, "streaming"]]);
+    expect(agent.keys).toEqual([failed?.id, failed?.id]);
+    store.reset();
   });
 });
 

@@ -1,6 +1,5 @@
 import type { AgentCard, Message, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, toA2AError } from "../../core/error.js";
-import { newId } from "../../core/ids.js";
 import type { Update } from "../../task/answer.js";
 import type { MessageInput } from "../../task/message-input.js";
 import type { ReadableTask } from "../../task/plain.js";
@@ -117,14 +116,16 @@ export class ConversationStore extends ViewStore<ConversationView> {
     };
   };
 
-  /** Sends a message, unless a turn is running. */
+  /** Sends a message, unless a turn is running. The message of a failed turn replaces that turn. */
   readonly send = (input: MessageInput, options: StreamOptions = {}): boolean => {
     if (this.#client === undefined || this.#open !== undefined) return false;
     const last = this.#over.at(-1);
     const waits = last?.state !== undefined && isInterrupted(last.state) ? last.taskId : undefined;
-    const message = messageOf(input, { contextId: this.#contextId, taskId: waits });
+    const message = messageOf(input, { contextId: this.#contextId, taskId: waits }, options.idempotencyKey);
+    const key = isRepeatable(this.#client) ? (options.idempotencyKey ?? keyOf(message)) : undefined;
+    this.#over = this.#over.filter(({ id, phase }) => id !== message.messageId || phase !== "failed");
     const before = waits === undefined ? {} : this.#textBefore;
-    const turn = openTurn({ message, before, key: isRepeatable(this.#client) ? newId() : undefined });
+    const turn = openTurn({ message, before, key });
     this.#run(turn, this.#sending(turn, options));
     return true;
   };
@@ -306,6 +307,9 @@ function isAtRest({ state = 0 }: OpenTurn): boolean {
 function isRepeatable({ card }: ConversationClient): boolean {
   return card?.capabilities?.extensions.some(({ uri }) => uri === IDEMPOTENCY_EXTENSION) === true;
 }
+
+/** Returns a message's idempotency key, which is the same when the message is sent again. A header can carry it. */
+const keyOf = ({ messageId }: Message): string => encodeURIComponent(messageId);
 
 function viewOf(turn: OpenTurn, kept?: string): ConversationTurn {
   const { message, text, state, task, taskId, phase, error } = turn;

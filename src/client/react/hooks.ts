@@ -24,6 +24,7 @@ const checks: OptionChecks<UseConversationOptions> = {
 export interface UsedConversation extends ConversationView {
   /**
    * Sends a message, to the waiting task or to a new one. Returns false while a turn is running, and without a client.
+   * The message of a failed turn, sent again, replaces that turn.
    */
   readonly send: ConversationStore["send"];
   /** Stops the running turn by canceling its task. */
