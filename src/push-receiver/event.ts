@@ -27,17 +27,16 @@ export interface PushEvent {
   readonly taskId: string;
   /** Empty if the payload has none. */
   readonly contextId: string;
-  /** Equal in each attempt. Undefined if the sender sets none. */
+  /** Equal in each attempt. Undefined if no signature covers it, or the sender sets none. */
   readonly eventId: string | undefined;
   /**
    * Id of the configuration that requested it. For a task whose client chose the id (A2A 0.1), it begins with the
-   * task's stored id and a slash, because other clients may choose the same id. Undefined if the sender does not state
-   * it.
+   * task's stored id and a slash, because other clients may choose the same id. Undefined if no signature covers it.
    */
   readonly configId: string | undefined;
   /**
    * Generation of the task after this event. It increases with each event and is the cursor for resuming a stream.
-   * Undefined if the sender does not state it, and for a test event.
+   * Undefined if no signature covers it, and for a test event.
    */
   readonly generation: number | undefined;
   /**

@@ -1,18 +1,21 @@
 import { spawn } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import agent from "../../examples/probe/agent.js";
 import { httpBearerScheme } from "../../src/auth/index.js";
 import { publicKeysOf } from "../../src/card/index.js";
+import { reasons } from "../../src/core/error.js";
 import { createServer, type Server } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { build } from "../e2e/support/build.js";
+import { freePort } from "../support/free-port.js";
 import { blocksOf, pageText, root } from "./pages.js";
 
 // Below the package, so that its programs import it by its name.
 const folder = join(root, ".cache", "docs", "client");
-const [five, answers, printed, save, resume, verified, credentials] = blocksOf("docs/client.md").map(
+const [five, answers, printed, upload, save, resume, verified, credentials, notified] = blocksOf("docs/client.md").map(
   ({ text }) => text,
 );
 const [preferring, preferred] = blocksOf("docs/client-connections.md").map(({ text }) => text);
@@ -39,13 +42,13 @@ async function run(
   name: string,
   text: string | undefined,
   port: number,
-  enough?: () => Promise<unknown>,
+  enough?: (said: () => string) => Promise<unknown>,
 ): Promise<string> {
   writeFileSync(join(folder, name), (text ?? "").replaceAll("8080", `${port}`));
   const child = spawn(process.execPath, [name], { cwd: folder });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += String(chunk)));
-  enough?.().then(() => child.kill("SIGKILL"));
+  enough?.(() => said).then(() => child.kill("SIGKILL"));
   await new Promise((resolve) => child.on("close", resolve));
   return said;
 }
@@ -64,6 +67,11 @@ describe("docs/client.md", { timeout: 60_000 }, () => {
 
   it("shows answers, streams, conversations and errors, and what they print", async () => {
     expect(await run("answers.js", answers, await serve())).toBe(printed);
+  });
+
+  it("shows how a file is sent", async () => {
+    writeFileSync(join(folder, "cat.png"), new Uint8Array(5));
+    expect(await run("upload.js", upload, await serve())).toBe("cat.png 5\n");
   });
 
   it("shows how a file is saved", async () => {
@@ -104,9 +112,27 @@ describe("docs/client.md", { timeout: 60_000 }, () => {
     const security = { schemes: { bearer: httpBearerScheme({ check }) } };
     expect(await run("credentials.js", credentials, await serve({ agent: { ...agent, security } }))).toBe("hi\n");
   });
+
+  it("shows a webhook that takes notifications", async () => {
+    const [port, webhook] = [await freePort(), await freePort()];
+    const { privateKey } = generateKeyPairSync("ed25519");
+    const signing = { keys: [{ kid: "k", key: privateKey.export({ type: "pkcs8", format: "pem" }) }] };
+    const push = { signing, allowHttp: true, ports: [webhook], allow: ["localhost"] };
+    await serve({ port, publicUrl: `http://localhost:${port}`, push });
+    const hasCompleted = (said: () => string) => vi.waitFor(() => expect(said()).toMatch(/\n/), { timeout: 30_000 });
+    const program = notified?.replaceAll("8090", `${webhook}`);
+    expect(await run("notified.js", program, port, hasCompleted)).toBe("Completed. hello\n");
+  });
 });
 
 describe("docs/client-connections.md", { timeout: 60_000 }, () => {
+  it("lists every reason of an error", () => {
+    const rows = pageText("docs/client-connections.md")
+      .match(/^\| .*\|$/gm)
+      ?.join("\n");
+    expect(Object.keys(reasons).filter((reason) => !rows?.includes(`\`${reason}\``))).toEqual([]);
+  });
+
   it("shows how an interface is chosen", async () => {
     expect(await run("preferring.js", preferring, await serve())).toBe(preferred);
   });

@@ -10,7 +10,7 @@ import { blocksOf, pageText, root } from "./pages.js";
 
 // Below the package, so that its programs import it by its name.
 const folder = join(root, ".cache", "docs", "push-receiver");
-const [keys, server, webhook, send, anywhere] = blocksOf("docs/push-receiver.md").map(({ text }) => text);
+const [keys, server, webhook, send, , anywhere] = blocksOf("docs/push-receiver.md").map(({ text }) => text);
 const [, secret] = blocksOf("docs/push-signing.md").map(({ text }) => text);
 const ports = new Map<string, number>();
 
