@@ -56,8 +56,10 @@ function kindOf(code: string): StoreErrorKind {
  */
 export function isOutage(code: string): boolean {
   // Connection, resources, shutdown of the server, error of its system, a server that became read-only, an unfinished
-  // rollback, a failed login, and codes of sockets.
+  // rollback, a failed login, and codes of sockets and of TLS, such as ECONNRESET and CERT_HAS_EXPIRED.
   return (
-    code === "" || /^(08|53|57|58|40|28|3D|25006|55P03|XX)/.test(code) || /^E(?!RR_INVALID_URL)[A-Z_]+$/.test(code)
+    code === "" ||
+    /^(08|53|57|58|40|28|3D|25006|55P03|XX)/.test(code) ||
+    /^(?!ERR_INVALID_URL)(E[A-Z]+|[A-Z]+_[A-Z0-9_]+)$/.test(code)
   );
 }

@@ -1,5 +1,7 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresStore } from "../../../src/store/postgres/index.js";
 
@@ -46,5 +48,26 @@ describe("postgresStore", () => {
     const opened = postgresStore({ url: `postgres://ann:hunter2@127.0.0.1:${port}/x`, timeoutMs: 1_000 });
     await expect(opened).rejects.toMatchObject({ name: "StoreError", kind: "unavailable" });
     await expect(opened).rejects.not.toMatchObject({ message: expect.stringContaining("hunter2") });
+  });
+
+  it("fails to open as in an outage if it cannot trust the certificate of the server", async () => {
+    const file = (name: string): Buffer => readFileSync(new URL(`../../fixtures/tls/${name}`, import.meta.url));
+    const identity = { cert: file("cert.pem"), key: file("key.pem") };
+    const encrypted = createServer((socket) => {
+      socket
+        .on("error", () => {})
+        .once("data", () => {
+          socket.write("S");
+          new TLSSocket(socket, { isServer: true, ...identity }).on("error", () => {});
+        });
+    });
+    await once(encrypted.listen(0, "127.0.0.1"), "listening");
+    const { port } = encrypted.address() as AddressInfo;
+    const url = `postgres://ann@127.0.0.1:${port}/x?sslmode=verify-full`;
+    await expect(postgresStore({ url, timeoutMs: 1_000 })).rejects.toMatchObject({
+      kind: "unavailable",
+      message: expect.stringMatching(/\((?:DEPTH_ZERO_)?SELF_SIGNED_CERT/),
+    });
+    encrypted.close();
   });
 });
