@@ -38,6 +38,16 @@ it.each(["prometheus/alerts.yml", "grafana/parley.json"])(
   },
 );
 
+it.each(["kubernetes/parley.yaml", "kubernetes/replicas.yaml"])(
+  "deploy/%s names servers to Prometheus that are not ready, as docs/metrics.md says",
+  (file) => {
+    const text = readFileSync(new URL(`../../deploy/${file}`, import.meta.url), "utf8");
+    const [service = ""] = text.split("\n---\n").filter((each) => /^ {2}name: parley-admin$/m.test(each));
+    expect(service).toMatch(/^ {2}clusterIP: None$/m);
+    expect(service).toMatch(/^ {2}publishNotReadyAddresses: true$/m);
+  },
+);
+
 it.each(["compose/compose.yaml", "kubernetes/parley.yaml", "systemd/parley@.service"])(
   "deploy/%s serves metrics on the operator's listener, where Prometheus asks for them",
   (file) => {

@@ -223,6 +223,7 @@ const unrated = {
   KillMode: "mixed",
   Restart: "always",
   RestartSec: "1s",
+  TimeoutStartSec: "10min",
   TimeoutStopSec: "30s",
   LimitNOFILE: "65536",
   MemoryMax: "1G",
