@@ -92,7 +92,9 @@ async function build(): Promise<void> {
     join(application, "agent.js"),
     `import { reply } from "parley-a2a";\nexport const agent = { card: ${JSON.stringify(card)}, responds: "message", ${execute} };\n`,
   );
-  writeFileSync(join(application, ".env"), "SECRET=1\n");
+  for (const secret of [".env", "admin-tokens", "parley.token", "card-key.pem", "push-key.txt", "push.secret"]) {
+    writeFileSync(join(application, secret), "SECRET=1\n");
+  }
   // Of the machine that builds, which may be of another architecture.
   mkdirSync(join(application, "node_modules/foreign"), { recursive: true });
   copyFileSync((await succeed("which", ["busybox"])).trim(), join(application, "node_modules/foreign/binary.node"));
