@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { create, follow, readAll } from "../../../contract/setup.js";
@@ -105,6 +105,39 @@ describe.skipIf(bin === undefined)("connections of PostgresStore", () => {
     await server.query("NOTIFY parley_silent, 'last'");
     await expect.poll(() => heard).toContain("last");
     expect(heard).toEqual(["last"]);
+  });
+
+  it("use the new password of a changed .pgpass without a restart", async () => {
+    await server.query("CREATE ROLE changing LOGIN PASSWORD 'old'; GRANT CREATE ON DATABASE postgres TO changing");
+    const rules = join(server.folder, "data", "pg_hba.conf");
+    writeFileSync(rules, `local all changing scram-sha-256\n${readFileSync(rules, "utf8")}`);
+    await server.query("SELECT pg_reload_conf()");
+    const passwords = join(server.folder, "pgpass");
+    const usePassword = (password: string): void =>
+      writeFileSync(passwords, `*:*:*:changing:${password}\n`, { mode: 0o600 });
+    vi.stubEnv("PGPASSFILE", passwords);
+    ends.push(() => vi.unstubAllEnvs());
+    usePassword("old");
+    const store = await open({ schema: "changing", url: server.url.replace("postgres@", "changing@") });
+    await create(store, { taskId: "a" });
+    await server.query("ALTER ROLE changing PASSWORD 'new'");
+    await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'changing'");
+    await expect.poll(() => store.health.status.healthy, { timeout: 10_000 }).toBe(false);
+    usePassword("new");
+    await expect.poll(() => store.health.status.healthy, { timeout: 10_000 }).toBe(true);
+    await create(store, { taskId: "b" });
+    expect(await readAll(store, "b")).toEqual(["1"]);
+  });
+
+  it("of a second role that acts as the first leave the tables to the first", async () => {
+    await server.query("CREATE ROLE owning LOGIN; GRANT CREATE ON DATABASE postgres TO owning");
+    await server.query("CREATE ROLE acting LOGIN IN ROLE owning; ALTER ROLE acting SET role = 'owning'");
+    const as = (role: string) => open({ schema: "led", url: server.url.replace("postgres@", `${role}@`) });
+    const [second, first] = [await as("acting"), await as("owning")];
+    await create(second, { taskId: "a" });
+    expect(await readAll(first, "a")).toEqual(["1"]);
+    const owners = "SELECT DISTINCT tableowner::text FROM pg_tables WHERE schemaname = 'led'";
+    expect(await server.query(owners)).toEqual([["owning"]]);
   });
 
   it("open to a database that hides its timeline, and the log says so", async () => {
