@@ -137,6 +137,19 @@ describe("a turn that failed", () => {
     expect(agent.keys).toEqual([failed?.id, failed?.id]);
     store.reset();
   });
+
+  it("has a key of its own if its message has an author's id", async () => {
+    const agent = new Unreachable();
+    for (const id of ["first", "second"]) {
+      const store = new ConversationStore(agent, undefined, id);
+      store.attach();
+      store.send({ parts: "go", messageId: "1" });
+      await expect.poll(() => agent.keys.length).toBe(id === "first" ? 1 : 2);
+      store.reset();
+    }
+    expect(new Set(agent.keys).size).toBe(2);
+    expect(agent.keys).not.toContain("1");
+  });
 });
 
 describe("a conversation whose question is answered after a reload", () => {

@@ -1,5 +1,6 @@
 import type { AgentCard, Message, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, toA2AError } from "../../core/error.js";
+import { newId } from "../../core/ids.js";
 import type { Update } from "../../task/answer.js";
 import type { MessageInput } from "../../task/message-input.js";
 import type { ReadableTask } from "../../task/plain.js";
@@ -308,8 +309,13 @@ function isRepeatable({ card }: ConversationClient): boolean {
   return card?.capabilities?.extensions.some(({ uri }) => uri === IDEMPOTENCY_EXTENSION) === true;
 }
 
-/** Returns a message's idempotency key, which is the same when the message is sent again. A header can carry it. */
-const keyOf = ({ messageId }: Message): string => encodeURIComponent(messageId);
+/**
+ * Returns a message's idempotency key, which is the same when the message is sent again. An author's own id may name
+ * messages of several conversations, which one key would join.
+ */
+const keyOf = ({ messageId }: Message): string => (UUID.test(messageId) ? messageId : newId());
+
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 function viewOf(turn: OpenTurn, kept?: string): ConversationTurn {
   const { message, text, state, task, taskId, phase, error } = turn;
