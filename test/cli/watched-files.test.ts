@@ -20,21 +20,24 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-it("reports a file that was added although another one appears after its change", async () => {
-  const [added, other] = [join(folder, "added.ts"), join(folder, "other.ts")];
+/** Adds a file, and has others that appear reported. @returns its path and that of another file, which does not exist */
+function watchFolder(): [added: string, other: string] {
+  const added = join(folder, "added.ts");
   writeFileSync(added, "1");
   files.add(added);
   files.reportAll(true);
+  return [added, join(folder, "other.ts")];
+}
+
+it("reports a file that was added although another one appears after its change", async () => {
+  const [added, other] = watchFolder();
   writeFileSync(added, "1 + 1");
   writeFileSync(other, "2");
   await expect.poll(() => reported).toEqual([added]);
 });
 
 it("reports a file that appears, if it was told to", async () => {
-  const [added, other] = [join(folder, "added.ts"), join(folder, "other.ts")];
-  writeFileSync(added, "1");
-  files.add(added);
-  files.reportAll(true);
+  const [, other] = watchFolder();
   writeFileSync(other, "2");
   await expect.poll(() => reported).toEqual([other]);
 });

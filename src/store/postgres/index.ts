@@ -146,13 +146,9 @@ function compose(parts: Parts): PostgresStore {
   const { database, schema, timeoutMs, partitions, removal, counts, durability, restorations, logger } = parts;
   const probe = new Probe(database, schema);
   const appends = new Appends(database, schema, { onStored: () => counts.note(), onFull: () => probe.noteFull() });
-  const heartbeats = (): HeartbeatData => ({
-    url: database.server,
-    schema,
-    timeoutMs,
-    isSame: database.history.isSame,
-  });
-  const leases = new Leases(database, schema, () => startHeartbeats(heartbeats()));
+  const leases = new Leases(database, schema, () =>
+    startHeartbeats({ url: database.server, schema, timeoutMs, isSame: database.history.isSame }),
+  );
   const signals = new SignalHub(new Notifications(database, schema, logger));
   partitions.start();
   let closed: Promise<void> | undefined;
