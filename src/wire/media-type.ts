@@ -6,19 +6,25 @@ export const A2A_JSON_TYPE = "application/a2a+json";
 
 // RFC 9110, sections 5.6.2 and 8.3.1. A wildcard is made of the same characters, so `image/*` passes.
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-const mediaType = new RegExp(`^${token}/${token}(?:[ \\t]*;[ \\t]*${token}=(?:${token}|"(?:[^"\\\\]|\\\\.)*"))*$`);
 
 /** A parameter: its name, then its value in quotes or as it is (RFC 9110, 5.6.6). */
 const parameterPattern = /;\s*([^\s;="]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/g;
 
 /** True for a media type with its parameters, such as `text/plain; charset=utf-8`. */
 export function isMediaType(text: string): boolean {
+  // Not a constant: bundles for browsers would have it, and cards are rarely checked.
+  const mediaType = new RegExp(`^${token}/${token}(?:[ \\t]*;[ \\t]*${token}=(?:${token}|"(?:[^"\\\\]|\\\\.)*"))*$`);
   return mediaType.test(text);
 }
 
 /** Returns type and subtype in lower case, without parameters. */
 export function essenceOf(text: string): string {
   return (text.split(";", 1)[0] ?? "").trim().toLowerCase();
+}
+
+/** True if a text, with any parameters, has this type and subtype. @param essence in lower case */
+export function hasMediaType(text: string, essence: string): boolean {
+  return text === essence || essenceOf(text) === essence;
 }
 
 /** True for JSON, or the protocol's JSON, in UTF-8, with any other parameters. */

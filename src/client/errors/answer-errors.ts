@@ -1,8 +1,8 @@
 import { A2AError, type Reason } from "../../core/error.js";
 import { isJsonObject } from "../../wire/json-struct.js";
+import { hasMediaType } from "../../wire/media-type.js";
 import { parsedJson } from "../../wire/parsed-json.js";
 import type { HttpAnswer } from "../platform.js";
-import { isMediaType } from "../transport/media-type.js";
 import {
   codeNamed,
   errorOf,
@@ -78,7 +78,7 @@ function statusReason(code: unknown, named: number | undefined, http: number): R
 
 function problemOf(json: Readonly<Record<string, unknown>>, head: AnswerHead): A2AError | undefined {
   const { type, title, detail } = json;
-  const isProblem = isMediaType(head.contentType, "application/problem+json");
+  const isProblem = hasMediaType(head.contentType, "application/problem+json");
   if (!isProblem && (typeof type !== "string" || typeof title !== "string")) return undefined;
   const name = typeof type === "string" ? reasonNamed(type.slice(type.lastIndexOf("/") + 1)) : undefined;
   const fallback = name ?? reasonOfStructured(head.status) ?? reasonOfHttp(head.status);

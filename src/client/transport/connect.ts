@@ -5,12 +5,12 @@ import { A2AError } from "../../core/error.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import type { Envelope } from "../../wire/envelopes.js";
 import { isJsonObject } from "../../wire/json-struct.js";
+import { hasMediaType } from "../../wire/media-type.js";
 import { parsedJson } from "../../wire/parsed-json.js";
 import { badAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
 import { Answered, binaryAnswerReader, CallTransport, checkJson, type WireCall, type WireMethod } from "./call.js";
 import { cutOff, FramedMethod, type FramedProtocol, methodUrl } from "./framed.js";
-import { isMediaType } from "./media-type.js";
 import type { RequestHeaders } from "./request-headers.js";
 import { errorInConnect } from "./wire-errors.js";
 
@@ -64,7 +64,7 @@ class ConnectMethod implements WireMethod {
     // The bytes are never in memory shared with other threads.
     const body = this.#write(message) as Uint8Array<ArrayBuffer>;
     const answer = await this.#http({ url, method: "POST", headers: header, body, signal });
-    if (!isSuccess(answer.status) || !isMediaType(answer.contentType, UNARY_TYPE)) {
+    if (!isSuccess(answer.status) || !hasMediaType(answer.contentType, UNARY_TYPE)) {
       const text = await answer.text(this.#maxBytes);
       checkJson(text, this.#maxValues);
       throw errorInConnect(parsedJson(text), answer.headers) ?? errorOfHead(answer, text);

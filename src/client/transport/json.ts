@@ -3,12 +3,12 @@ import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/conne
 import type { A2AError, Reason } from "../../core/error.js";
 import type { OlderExchange } from "../../version/older-calls.js";
 import { mark } from "../../wire/marks.js";
+import { hasMediaType } from "../../wire/media-type.js";
 import { parseSse } from "../../wire/sse.js";
 import { badAnswer, errorOfAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import { clientError } from "../errors/errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
 import { Answered, CallTransport, checkJson, type WireCall, type WireMethod } from "./call.js";
-import { isMediaType } from "./media-type.js";
 import type { RequestHeaders } from "./request-headers.js";
 
 /** A request as it goes over the wire. */
@@ -89,7 +89,7 @@ class BodyTypes {
   answered(contentType: string, hasBody: boolean): void {
     if (hasBody) this.#taken = this.#current;
     if (this.#own === undefined || this.#isSettled || this.#current === this.#own) return;
-    if (isMediaType(contentType, this.#own)) this.#current = this.#own;
+    if (hasMediaType(contentType, this.#own)) this.#current = this.#own;
   }
 
   /**
@@ -246,7 +246,7 @@ class JsonWireMethod implements WireMethod {
 const heartbeat = /^(?:ping|heartbeat|keep-?alive)$/i;
 
 function isEventStream({ contentType }: HttpAnswer): boolean {
-  return isMediaType(contentType, "text/event-stream");
+  return hasMediaType(contentType, "text/event-stream");
 }
 
 /** True for servers that use another verb, do not know the path, or take its end for part of the id. */
