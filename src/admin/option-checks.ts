@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { securityFaults } from "../auth/security.js";
 import { isRecord, membersOf } from "../core/members.js";
+import { isHostName } from "../core/net.js";
 import * as check from "../core/options.js";
 import type { AdminOptions } from "./options.js";
 import { tokenFaults, tokensFileFaults } from "./tokens.js";
@@ -22,7 +23,7 @@ export function adminAddressOf(listen: string): AdminAddress | undefined {
   }
   const [, bracketed, name = "", digits = ""] = /^(?:\[([^\]]+)\]|([^:\s[\]]+)):(\d{1,5})$/.exec(listen) ?? [];
   const [host, port] = [bracketed ?? name, Number(digits)];
-  const isHost = bracketed === undefined ? /^[\w.-]+$/.test(name) : isIP(bracketed) === 6;
+  const isHost = bracketed === undefined ? isHostName(name) : isIP(bracketed) === 6;
   return isHost && port <= 65_535 ? { host, port } : undefined;
 }
 

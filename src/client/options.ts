@@ -1,5 +1,6 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { membersOf } from "../core/members.js";
+import { isUrlHost } from "../core/net.js";
 import * as check from "../core/options.js";
 import type { TelemetryOption } from "../telemetry/choice.js";
 import { olderVersions } from "../version/client-versions.js";
@@ -7,7 +8,6 @@ import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Credentials } from "./credentials/credential.js";
 import type { CardOptions } from "./discovery/discovery.js";
 import { type Binding, bindings } from "./discovery/interfaces.js";
-import { isHost } from "./hosts.js";
 import type { ClientLimits } from "./limits.js";
 import type { PlatformOptions } from "./platform.js";
 
@@ -82,7 +82,7 @@ export const transportChecks: check.OptionChecks<
 export const connectChecks: check.OptionChecks<ClientOptions> = {
   ...transportChecks,
   credentials: credentialFaults,
-  credentialHosts: check.listOf(check.aText("a host without scheme, port and path", isHost), true),
+  credentialHosts: check.listOf(check.aText("a host without scheme, port and path", isUrlHost), true),
   prefer: (name, value) => (Array.isArray(value) ? check.listOf(binding, true) : binding)(name, value),
   bindings: check.listOf(binding),
   version: check.oneOf([PROTOCOL_VERSION, ...olderVersions.map(({ name }) => name)]),

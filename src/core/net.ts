@@ -57,6 +57,39 @@ export function hostnameOf(url: string): string | undefined {
   return parseUrl(url)?.hostname.replace(/\.$/, "");
 }
 
+/** A host with or without a port. It excludes characters that could change the rest of a URL (RFC 3986, 3.2). */
+const authority = /^(?:[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_.])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+
+/** True for the host of a request or of a URL in ASCII, with or without a port: `a.example:443`, `[::1]`. */
+export function isAuthority(text: string): boolean {
+  return authority.test(text);
+}
+
+/** True for an authority that is a name or an IPv4 address alone: `a.example`, `127.0.0.1`. */
+export function isHostName(text: string): boolean {
+  return isAuthority(text) && !/[:[]/.test(text);
+}
+
+/** True for a name of DNS that is not an address. Other programs would read a name whose last label is digits as one. */
+export function isDnsName(text: string): boolean {
+  const labels = text.toLowerCase().split(".");
+  return (
+    labels.every((label) => /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label)) &&
+    !/^\d+$/.test(labels.at(-1) ?? "")
+  );
+}
+
+/** True for the host of a URL in any script, without a port: `münchen.example`, `127.0.0.1`, `[::1]`. */
+export function isUrlHost(text: string): boolean {
+  const isBare = /^(?:\[[\da-f:.]+\]|[^\s/?#:@\\[\]]+)$/i.test(text);
+  return isBare && parseUrl(`https://${text}`) !== undefined;
+}
+
+/** Returns the name in a pattern: without `*.`, which stands for all names below it. */
+export function withoutWildcard(pattern: string): string {
+  return pattern.replace(/^\*\./, "");
+}
+
 /** Returns the host of a URL as sockets take it: without the brackets of an IPv6 address. */
 export function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");

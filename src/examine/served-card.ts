@@ -1,6 +1,6 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { FoundCard } from "../client/discovery/discovery.js";
-import { hostOf } from "../client/hosts.js";
+import { comparableHost } from "../client/hosts.js";
 import type { HttpAnswer, HttpClient } from "../client/platform.js";
 import { isLoopback, parseUrl, withoutSecrets } from "../core/net.js";
 import { EARLIER_CARD_PATH } from "../version/client-versions.js";
@@ -190,7 +190,7 @@ function metadataUrls({ securitySchemes }: AgentCard): readonly string[] {
 /** Requests the metadata of an issuer: from its own host, or over TLS. */
 async function faultOfMetadata(url: string, { http, signal, found }: CardProbe): Promise<string | undefined> {
   const shown = withoutSecrets(url);
-  const isOwn = found.url !== undefined && hostOf(found.url) === hostOf(url);
+  const isOwn = found.url !== undefined && comparableHost(found.url) === comparableHost(url);
   if (parseUrl(url)?.protocol !== "https:" && !isOwn && !isLoopback(url)) return `${shown} is not an https URL`;
   try {
     const answer = await http({ url, method: "GET", headers: new Map([["accept", "application/json"]]), signal });

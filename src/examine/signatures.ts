@@ -1,7 +1,7 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { jkuFault } from "../card/signing/key-sets.js";
 import { protectedHeader, type SignatureResult, verifyCard } from "../card/signing/verify.js";
-import { hostOf } from "../client/hosts.js";
+import { comparableHost } from "../client/hosts.js";
 import type { CardCheck } from "./served-card.js";
 
 /** Verifies the signatures of a card with the keys of its own host. Other keys are not fetched. */
@@ -13,7 +13,7 @@ export const signatureCheck: CardCheck = {
   run: async ({ found }) => {
     const { text = "{}", card, url } = found;
     if (card.signatures.length === 0) return { skipped: "the card is not signed" };
-    const jku = keySetsOf(card).filter((each) => url !== undefined && hostOf(each) === hostOf(url));
+    const jku = keySetsOf(card).filter((each) => url !== undefined && comparableHost(each) === comparableHost(url));
     const { signatures } = await verifyCard(text, { jku });
     // An unknown key says nothing about the signature.
     const wrong = signatures.filter(({ valid, fault }) => !valid && fault !== "no-key");

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isAuthority } from "../core/net.js";
 
 /** Facts that a proxy forwards about a request. A missing or malformed part is undefined. */
 export interface Forwarded {
@@ -122,7 +123,7 @@ function protoOf(value: string | undefined): Forwarded["proto"] {
 }
 
 const validHost = (value: string | undefined): string | undefined =>
-  value !== undefined && isHost(value) ? value : undefined;
+  value !== undefined && isAuthority(value) ? value : undefined;
 
 function prefixOf(value: string | undefined): string | undefined {
   // Path segments (RFC 3986, 3.3). None may be empty, because `//` would begin a host.
@@ -144,16 +145,8 @@ export interface RequestOrigin {
 /** Returns true for the address of a proxy whose headers are trusted. */
 export type Trust = (address: string) => boolean;
 
-/** A host with or without a port. It excludes characters that could change the rest of a URL (RFC 3986, 3.2). */
-const host = /^(?:[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_.])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
-
-/** True for a text that is valid as the host of a URL. */
-export function isHost(text: string): boolean {
-  return host.test(text);
-}
-
 /** The host that the client named in `:authority` (HTTP/2) or `Host` (HTTP/1.1), if it is well formed. */
-export function hostOf(origin: RequestOrigin): string | undefined {
+export function requestedHost(origin: RequestOrigin): string | undefined {
   const named = origin.header(":authority") ?? origin.header("host");
-  return named !== undefined && isHost(named) ? named : undefined;
+  return named !== undefined && isAuthority(named) ? named : undefined;
 }

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isDnsName, withoutWildcard } from "../core/net.js";
 import * as check from "../core/options.js";
 import { keyBytes } from "./encryption-key.js";
 import { type PushOptions, pushEvents } from "./options.js";
@@ -10,7 +11,7 @@ import { pushSigningFaults } from "./signature/faults.js";
 const MAX_KEYS = 16;
 
 const hosts = check.listOf(
-  check.aText("a name, an address or a network", (host) => isHostPattern(host) || isNetwork(host)),
+  check.aText("a name, an address or a network", (host) => isDnsName(withoutWildcard(host)) || isNetwork(host)),
   true,
 );
 
@@ -32,15 +33,6 @@ export const pushFaults: check.OptionCheck = check.unless(
   (value) => typeof value === "boolean",
   check.anObjectOf(checks, [], "true, false or an object of options"),
 );
-
-/** True for a name, or `*.` and a name. Other programs would read a name of digits alone as an address. */
-function isHostPattern(host: string): boolean {
-  const labels = host.replace(/^\*\./, "").toLowerCase().split(".");
-  return (
-    labels.every((label) => /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label)) &&
-    !/^\d+$/.test(labels.at(-1) ?? "")
-  );
-}
 
 function isNetwork(host: string): boolean {
   const [address = "", bits, ...more] = host.split("/");

@@ -1,11 +1,10 @@
 import { isIP } from "node:net";
 import proxyAddr from "proxy-addr";
 import { membersOf, messageIn } from "../core/members.js";
-import { parseUrl, withoutSecrets } from "../core/net.js";
+import { isAuthority, isHostName, parseUrl, withoutSecrets, withoutWildcard } from "../core/net.js";
 import * as check from "../core/options.js";
 import { described, firstFaults } from "../core/options.js";
 import type { RemoteAgentOptions } from "../delegation/options.js";
-import { isHost } from "../http/forwarded.js";
 import { pushFaults } from "../push/option-checks.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { servedVersions } from "../version/versions.js";
@@ -263,7 +262,7 @@ export const publicUrl: check.OptionCheck = check.aText(
 
 export const grpcPublicUrl: check.OptionCheck = check.aText(
   "of the form host:port",
-  (given) => isHost(given) && /:\d+$/.test(given),
+  (given) => isAuthority(given) && /:\d+$/.test(given),
 );
 
 export function trustProxy(name: string, given: unknown): string[] {
@@ -295,16 +294,11 @@ export function versions(name: string, given: unknown): readonly string[] {
 export const allowedHosts: check.OptionCheck = check.unless(
   (given) => given === true,
   check.listOf(
-    check.aText("a name such as agents.example.com", (host) => host === "*" || isHostPattern(host)),
+    check.aText("a name such as agents.example.com", (host) => host === "*" || isHostName(withoutWildcard(host))),
     true,
     "true or a list of names",
   ),
 );
-
-function isHostPattern(host: string): boolean {
-  const bare = host.replace(/^\*\./, "");
-  return isHost(bare) && !bare.includes(":");
-}
 
 const origin = check.aText(
   "an origin such as https://app.example.org",
@@ -320,7 +314,10 @@ export const basePath: check.OptionCheck = check.aText("of the form /path", (giv
   /^(?:(?:\/[^/?#]+)+)?$/.test(given),
 );
 
-export const host: check.OptionCheck = check.aText("a name or address", (given) => isIP(given) !== 0 || isHost(given));
+export const host: check.OptionCheck = check.aText(
+  "a name or address",
+  (given) => isIP(given) !== 0 || isHostName(given),
+);
 
 const descriptor = check.aWholeNumber(0, 2 ** 31 - 1);
 

@@ -4,9 +4,9 @@ import { type Endpoints, interfacesOf, nativeInterfacesOf } from "../card/interf
 import {
   type Forwarded,
   forwardedBy,
-  hostOf,
   type ProxyHeaders,
   type RequestOrigin,
+  requestedHost,
   type Trust,
 } from "../http/forwarded.js";
 import type { Versions } from "../version/versions.js";
@@ -66,12 +66,13 @@ export class PublicAddress {
     if (publicUrl !== undefined) return publicUrl;
     const forwarded = this.#forwarded(origin);
     if (origin !== undefined && forwarded !== undefined) {
-      const host = forwarded.host ?? hostOf(origin) ?? (this.#http === undefined ? "localhost" : authority(this.#http));
+      const host =
+        forwarded.host ?? requestedHost(origin) ?? (this.#http === undefined ? "localhost" : authority(this.#http));
       return `${forwarded.proto ?? schemeOf(origin)}://${host}${forwarded.prefix ?? ""}${origin.mount}`;
     }
     if (this.#http !== undefined) return `${schemeOf(this.#http)}://${authority(this.#http)}`;
     if (origin === undefined) return "http://localhost";
-    return `${schemeOf(origin)}://${hostOf(origin) ?? "localhost"}${origin.mount}`;
+    return `${schemeOf(origin)}://${requestedHost(origin) ?? "localhost"}${origin.mount}`;
   }
 
   /** Returns `host:port` of gRPC, or undefined without a known port. Its host is that of the URL unless configured. */

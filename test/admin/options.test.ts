@@ -85,6 +85,7 @@ describe("adminAddressOf()", () => {
     ["[127.0.0.1]:80", undefined],
     ["http://127.0.0.1:80", undefined],
     ["::1:80", undefined],
+    ["-a:80", undefined],
     ["", undefined],
   ])("reads %j", (text, address) => {
     expect(adminAddressOf(text)).toEqual(address);

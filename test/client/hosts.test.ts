@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { hostOf } from "../../src/client/hosts.js";
+import { comparableHost } from "../../src/client/hosts.js";
 
-describe("hostOf()", () => {
+describe("comparableHost()", () => {
   it.each([
     ["https://A.example:8443/x", "a.example"],
     ["https://a.example./x", "a.example"],
@@ -19,6 +19,6 @@ describe("hostOf()", () => {
     ["a.example", undefined],
     ["https://a.example:0x", undefined],
   ])("gives of %s %s", (url, host) => {
-    expect(hostOf(url)).toBe(host);
+    expect(comparableHost(url)).toBe(host);
   });
 });

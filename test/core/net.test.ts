@@ -3,7 +3,16 @@ import { jkuFault } from "../../src/card/signing/key-sets.js";
 import { checkEncrypted } from "../../src/client/credentials/secret.js";
 import { grpcUrl } from "../../src/client/node/platform.js";
 import { checkUrl } from "../../src/client/oauth/issuer-place.js";
-import { isLoopback, isLoopbackHost, withoutSecrets } from "../../src/core/net.js";
+import {
+  isAuthority,
+  isDnsName,
+  isHostName,
+  isLoopback,
+  isLoopbackHost,
+  isUrlHost,
+  withoutSecrets,
+  withoutWildcard,
+} from "../../src/core/net.js";
 import { issuerUrlFaults } from "../../src/jwt/issuer.js";
 import { resolveOptions } from "../../src/server/resolve-options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -74,6 +83,56 @@ describe("isLoopback()", () => {
     expect(isLoopback("localhost")).toBe(false);
     expect(isLoopback("http://localhost:65536/")).toBe(false);
     expect(isLoopback("http://[fe80::1%25eth0]/")).toBe(false);
+  });
+});
+
+describe("hosts", () => {
+  it.each([
+    // Which are authorities, host names, names of DNS, and hosts of URLs:
+    ["a.example", "authority name dns url"],
+    ["A.example", "authority name dns url"],
+    ["my_host", "authority name dns url"],
+    ["_a.b-c.example", "authority name dns url"],
+    ["a.example.", "authority name url"],
+    ["a..example", "authority name url"],
+    [`${"a".repeat(64)}.example`, "authority name url"],
+    ["127.0.0.1", "authority name url"],
+    ["10.1", "authority name url"],
+    ["a.1", "authority name"],
+    ["a-.example", "authority name url"],
+    ["-a.example", "url"],
+    ["a.example:443", "authority"],
+    ["a.example:", ""],
+    ["a.example:123456", ""],
+    ["[::1]", "authority url"],
+    ["[::1]:443", "authority"],
+    ["[1.2.3]", "authority"],
+    ["[::1", ""],
+    ["::1", ""],
+    ["münchen.example", "url"],
+    ["*.example", "url"],
+    ["a!b", "url"],
+    ["a%41", "url"],
+    ["", ""],
+    [".", "url"],
+    ["a b", ""],
+    ["a\n", ""],
+    ["user@a.example", ""],
+    ["https://a.example", ""],
+    ["a.example/", ""],
+    ["a?b", ""],
+    ["a#b", ""],
+    ["a\\b", ""],
+  ])("are told apart by their syntax: %j is %j", (text, kinds) => {
+    const checks = { authority: isAuthority, name: isHostName, dns: isDnsName, url: isUrlHost };
+    const found = Object.entries(checks).flatMap(([kind, check]) => (check(text) ? [kind] : []));
+    expect(found.join(" ")).toBe(kinds);
+  });
+
+  it("stand in patterns after one wildcard", () => {
+    expect(["*.a.example", "a.example", "*.*.a", "a.*.b", "*"].map(withoutWildcard)).toEqual([
+      ...["a.example", "a.example", "*.a", "a.*.b", "*"],
+    ]);
   });
 });
 

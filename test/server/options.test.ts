@@ -104,6 +104,8 @@ describe("settle()", () => {
     [{ grpcPort: 1.5 }, "grpcPort is 1.5, not a whole number from 0 to 65535"],
     [{ port: 80, grpcPort: 80 }, "port and grpcPort are the same"],
     [{ host: "a b" }, 'host is "a b", not a name or address'],
+    [{ host: "localhost:80" }, 'host is "localhost:80", not a name or address'],
+    [{ host: "[::1]" }, 'host is "[::1]", not a name or address'],
     [{ host: "" }, 'host is "", not a name or address'],
     [{ limits: { maxParts: 0 } }, "limits.maxParts is 0, not a whole number from 1 to 2147483647"],
     [{ limits: { maxPart: 1 } }, "limits.maxPart is not known: did you mean maxParts?"],

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
-import { hostOf } from "../../../src/client/hosts.js";
+import { comparableHost } from "../../../src/client/hosts.js";
 import { fetchClient } from "../../../src/client/web/http.js";
 import { Gathered } from "../../../src/core/bytes.js";
 import { inBackground } from "../api/background.js";
@@ -24,7 +24,7 @@ interface IconProps {
 /** The icon of an agent, or its first letter. Icons of other hosts than the agent's are not loaded. */
 export function AgentIcon({ agent, name, icon }: IconProps): ReactNode {
   const url = icon !== undefined && URL.canParse(icon, agent) ? new URL(icon, agent).href : undefined;
-  const isOwn = url !== undefined && /^https?:/.test(url) && hostOf(url) === hostOf(agent);
+  const isOwn = url !== undefined && /^https?:/.test(url) && comparableHost(url) === comparableHost(agent);
   const { data } = useQuery({
     queryKey: ["icon", url],
     queryFn: ({ signal }) =>

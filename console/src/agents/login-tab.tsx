@@ -1,7 +1,7 @@
 import { KeyRound, LockOpen, Trash2 } from "lucide-react";
 import { type ReactNode, useMemo, useSyncExternalStore } from "react";
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { hostOf } from "../../../src/client/hosts.js";
+import { comparableHost } from "../../../src/client/hosts.js";
 import { isLoopback } from "../../../src/core/net.js";
 import { agentWords } from "../texts/agents.js";
 import { Button, Empty, css as ui } from "../ui/parts.js";
@@ -85,7 +85,7 @@ function Requirements({ card: { securityRequirements } }: { readonly card: Agent
 function Further({ agent, found }: { readonly agent: string; readonly found: ReceivedCard["found"] }): ReactNode {
   const login = useSyncExternalStore(logins.subscribe, () => logins.get(agent));
   const urls = useMemo(() => interfacesOf(found).flatMap(({ candidate }) => candidate?.url ?? []), [found]);
-  const foreign = urls.filter((url) => hostOf(url) !== hostOf(agent));
+  const foreign = urls.filter((url) => comparableHost(url) !== comparableHost(agent));
   const hosts = [...new Set(foreign.map((url) => new URL(url).hostname))];
   const isPlain = urls.some((url) => url.startsWith("http:") && !isLoopback(url));
   const { login: texts } = agentWords;

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { type SignatureResult, verifyCard } from "../../../src/card/signing/verify.js";
-import { hostOf } from "../../../src/client/hosts.js";
+import { comparableHost } from "../../../src/client/hosts.js";
 import { keySetsOf } from "../../../src/examine/signatures.js";
 import { relayFetchOf } from "../api/relay.js";
 import { agentWords } from "../texts/agents.js";
@@ -20,7 +20,7 @@ export function Signatures({ agent, card: { found } }: SignaturesProps): ReactNo
   const [trusted, setTrusted] = useState<readonly string[]>([]);
   const { card, url } = found;
   const named = keySetsOf(card);
-  const own = named.filter((each) => url !== undefined && hostOf(each) === hostOf(url));
+  const own = named.filter((each) => url !== undefined && comparableHost(each) === comparableHost(url));
   const foreign = named.filter((each) => !own.includes(each) && !trusted.includes(each));
   const jku = [...own, ...trusted];
   const query = useQuery({

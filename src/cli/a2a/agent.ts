@@ -14,7 +14,7 @@ import type { A2AClient } from "../../client/client.js";
 import { connectWith } from "../../client/connect.js";
 import { CardRequestError, type FoundCard, findCard } from "../../client/discovery/discovery.js";
 import { bindings, type Candidate, candidatesOf } from "../../client/discovery/interfaces.js";
-import { hostOf } from "../../client/hosts.js";
+import { comparableHost } from "../../client/hosts.js";
 import { clientLimits, defaultClientLimits } from "../../client/limits.js";
 import { nodePlatform } from "../../client/node/platform.js";
 import type { ClientOptions } from "../../client/options.js";
@@ -110,7 +110,8 @@ export async function findAgent(context: Scope): Promise<AgentInterfaces> {
   const agent = originOf(found, chosen.url);
   const all = interfacesOf(context, found).map(({ url }) => new URL(url));
   const own = all.filter(
-    ({ href, protocol }) => hostOf(href) === hostOf(agent) && (protocol === "https:" || isLoopback(href)),
+    ({ href, protocol }) =>
+      comparableHost(href) === comparableHost(agent) && (protocol === "https:" || isLoopback(href)),
   );
   return { found, chosen, agent, origins: [...new Set([new URL(chosen.url), ...own].map(({ origin }) => origin))] };
 }
@@ -384,9 +385,9 @@ export function warnOf({ settings, out, usesLogin }: Scope, found: FoundCard, ur
   }
   if (!hasCredential) return;
   if (url.startsWith("http:") && !isLoopback(url))
-    out.warn(`credentials are sent without encryption to ${hostOf(url)}`);
-  const from = found.url === undefined ? undefined : hostOf(found.url);
-  if (from !== undefined && from !== hostOf(url)) {
-    out.warn(`credentials are sent to ${hostOf(url)}, which the card of ${from} names`);
+    out.warn(`credentials are sent without encryption to ${comparableHost(url)}`);
+  const from = found.url === undefined ? undefined : comparableHost(found.url);
+  if (from !== undefined && from !== comparableHost(url)) {
+    out.warn(`credentials are sent to ${comparableHost(url)}, which the card of ${from} names`);
   }
 }

@@ -1,7 +1,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { Candidate } from "../../client/discovery/interfaces.js";
 import { clientError, isCut, neverArrived } from "../../client/errors/errors.js";
-import { hostOf } from "../../client/hosts.js";
+import { comparableHost } from "../../client/hosts.js";
 import { mapStream } from "../../core/map-stream.js";
 import { isLoopback } from "../../core/net.js";
 import { failureOf } from "./failures.js";
@@ -67,5 +67,5 @@ export function replacementsOf(
 /** True if calls may go by another interface: with credentials only on the same host, and encrypted like the chosen one. */
 export function mayReplace(other: Candidate, chosen: Candidate, hasSecrets: boolean): boolean {
   const isEncrypted = other.url.startsWith("https:") || isLoopback(other.url) || !chosen.url.startsWith("https:");
-  return isEncrypted && (!hasSecrets || hostOf(other.url) === hostOf(chosen.url));
+  return isEncrypted && (!hasSecrets || comparableHost(other.url) === comparableHost(chosen.url));
 }

@@ -1,6 +1,6 @@
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
-import { hostOf, webUrl } from "../hosts.js";
+import { comparableHost, webUrl } from "../hosts.js";
 import { placeOf } from "./api-key.js";
 
 /** A card and its origin. */
@@ -27,25 +27,25 @@ export class CredentialHosts {
   readonly #hosts: ReadonlySet<string | undefined> | undefined;
 
   constructor({ card, asked, isVerified }: CardOrigin, allowed: readonly string[] | undefined) {
-    const own = asked === undefined ? undefined : hostOf(asked);
+    const own = asked === undefined ? undefined : comparableHost(asked);
     this.#from = own === undefined ? "The agent's card" : `The agent's card of ${own}`;
     if (isVerified) return;
     const ofCard =
       own === undefined && allowed === undefined
-        ? card.supportedInterfaces.map(({ url }) => hostOf(webUrl(url)))
+        ? card.supportedInterfaces.map(({ url }) => comparableHost(webUrl(url)))
         : [own];
-    this.#hosts = new Set([...ofCard, ...(allowed ?? []).map((host) => hostOf(`https://${host}`))]);
+    this.#hosts = new Set([...ofCard, ...(allowed ?? []).map((host) => comparableHost(`https://${host}`))]);
   }
 
   /** True if credentials may go to a URL. */
   has(url: string): boolean {
-    const host = hostOf(url);
+    const host = comparableHost(url);
     return this.#hosts === undefined || (host !== undefined && this.#hosts.has(host));
   }
 
   /** Returns the error for a call that would send credentials to another host. */
   refusal(url: string): A2AError {
-    const host = hostOf(url) ?? "another host";
+    const host = comparableHost(url) ?? "another host";
     const message =
       `${this.#from} has an interface on ${host}, and credentials are not sent to hosts that only a card names: ` +
       `allow the host (credentialHosts: ["${host}"]), or verify the card's signature (card.verify).`;

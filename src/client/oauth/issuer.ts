@@ -13,7 +13,7 @@ import { A2AError } from "../../core/error.js";
 import { parseUrl } from "../../core/net.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { parsedJson } from "../../wire/parsed-json.js";
-import { hostOf } from "../hosts.js";
+import { comparableHost } from "../hosts.js";
 import type { HttpClient } from "../platform.js";
 import { type IssuerFetch, issuerFetch } from "./issuer-fetch.js";
 import { checkUrl, type IssuerPlace, issuerPlace, untrusted } from "./issuer-place.js";
@@ -125,8 +125,8 @@ export class Issuers {
 
   /** Checks an endpoint's host: by naming the issuer, the caller named the host that receives secrets. */
   #checkHost(name: string, url: string, issuer: string): void {
-    const hosts = [issuer, ...(this.#options.issuerHosts ?? []).map((host) => `https://${host}`)].map(hostOf);
-    const host = hostOf(url);
+    const hosts = [issuer, ...(this.#options.issuerHosts ?? []).map((host) => `https://${host}`)].map(comparableHost);
+    const host = comparableHost(url);
     if (!hosts.includes(host)) {
       throw untrusted(`its ${name} is on another host, ${host}, which has to be allowed (issuerHosts: ["${host}"])`);
     }

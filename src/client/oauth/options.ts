@@ -1,8 +1,7 @@
 import type { CryptoKey } from "openid-client";
-import { parseUrl } from "../../core/net.js";
+import { isUrlHost, parseUrl } from "../../core/net.js";
 import * as check from "../../core/options.js";
 import type { SentOptions } from "../credentials/secret.js";
-import { isHost } from "../hosts.js";
 import type { OAuthStorage } from "./storage.js";
 
 /** Limits of requests to an issuer, and renewal of tokens. */
@@ -92,7 +91,7 @@ export const oauthChecks: check.OptionChecks<OAuthOptions> = {
   secretIn: check.oneOf(["basic", "post"]),
   privateKey: any,
   issuer: check.aText("an absolute URL", (url) => parseUrl(url) !== undefined),
-  issuerHosts: check.listOf(check.aText("a host without scheme, port and path", isHost), true),
+  issuerHosts: check.listOf(check.aText("a host without scheme, port and path", isUrlHost), true),
   scopes: any,
   resource: any,
   audience: any,

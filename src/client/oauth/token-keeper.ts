@@ -5,7 +5,7 @@ import { parseUrl, withoutSecrets } from "../../core/net.js";
 import { given } from "../../core/options.js";
 import type { CredentialContext } from "../credentials/credential.js";
 import { checkEncrypted } from "../credentials/secret.js";
-import { hostOf, webUrl } from "../hosts.js";
+import { comparableHost, webUrl } from "../hosts.js";
 import { abandoned, isInvalidGrant, issuerFailure } from "./failures.js";
 import { Issuers, type KnownIssuer } from "./issuer.js";
 import { overFetch } from "./issuer-fetch.js";
@@ -79,7 +79,7 @@ function placeNameOf(url: string): string {
   if (parsed === undefined)
     throw new A2AError("INVALID_PARAMS", `${withoutSecrets(url)} is not the URL of an interface.`);
   const { port, protocol } = parsed;
-  return `${hostOf(whole)}:${port || (protocol === "http:" ? "80" : "443")}`;
+  return `${comparableHost(whole)}:${port || (protocol === "http:" ? "80" : "443")}`;
 }
 
 /** Holds the tokens of a credential: fetched once for all calls that need one, and renewed before they expire. */

@@ -3,7 +3,7 @@ import { SecuritySchemeSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { placeOf } from "../../../client/credentials/api-key.js";
 import { chooseCredentials } from "../../../client/credentials/choose.js";
 import { headerForm } from "../../../client/credentials/secret.js";
-import { hostOf } from "../../../client/hosts.js";
+import { comparableHost } from "../../../client/hosts.js";
 import { isLoopback, parseUrl } from "../../../core/net.js";
 import { given } from "../../../core/options.js";
 import { hasTerminal } from "../../io.js";
@@ -112,7 +112,7 @@ async function loginOf(
   const { fetch, close } = issuerHttp(context);
   context.onClose(close);
   const place = options.issuer ?? issuedBy ?? "";
-  context.out.note(`note: tokens are issued by ${hostOf(place) ?? place}`);
+  context.out.note(`note: tokens are issued by ${comparableHost(place) ?? place}`);
   const { obtainTokens } = await import("./obtain.js");
   const tokens = await obtainTokens(context, {
     agent,
@@ -128,7 +128,7 @@ async function loginOf(
 
 function checkEncryption(url: string): void {
   if (url.startsWith("https:") || isLoopback(url)) return;
-  throw usage(`the agent is called without encryption at ${hostOf(url)}, so no credential is stored for it`);
+  throw usage(`the agent is called without encryption at ${comparableHost(url)}, so no credential is stored for it`);
 }
 
 /** Reads the options of OAuth. @throws Failure */
