@@ -30,7 +30,7 @@ const phrases: readonly (readonly [phrase: RegExp, most: number])[] = [
 /** Places with a `Promise.race` of their own, and why no function of `core/async.ts` does instead. */
 const races: Readonly<Record<string, string>> = {
   "src/core/async.ts": "it is the toolbox",
-  "src/engine/run/agent-cleanup.ts": "the agent's end or the task's, whichever comes first, both within the grace",
+  "src/engine/run/agent-end.ts": "the agent's end or the task's, whichever comes first, both within the grace",
 };
 
 /** Places that create an AbortController on demand, and why `LazyAbortController` does not fit. */

@@ -146,7 +146,7 @@ export interface Limits {
 
 /**
  * Limits that errors name but no option sets, each with its meaning. Their values are constants beside their use, which
- * `server/fixed-limits.ts` collects.
+ * `fixedLimitValues` in `server/admin.ts` collects.
  */
 export const fixedLimits = {
   maxAdminCalls: "Unary calls of operators in progress",

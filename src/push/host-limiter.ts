@@ -1,7 +1,7 @@
 import { backoffMs } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
 import { decrement, increment } from "../core/maps.js";
-import { pushRetry } from "./retry-delay.js";
+import { pushRetry } from "./outcome.js";
 
 type HostLimits = Pick<Limits, "maxDeliveries" | "maxDeliveriesPerHost" | "maxDeliveriesPerHostPerSecond">;
 

@@ -1,6 +1,12 @@
+import { backoffMs } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
 import type { AttemptFacts, ClaimedDelivery, DeliveryOutcome } from "../store/task-store.js";
-import { retryDelayMs } from "./retry-delay.js";
+
+/**
+ * Maximum delay before the first retry, in milliseconds; doubled after each further failure. Also the first rest of a
+ * failing host.
+ */
+export const pushRetry = { firstMs: 1_000 } as const;
 
 /** Delay before retrying a configuration whose key is missing, in milliseconds. */
 export const UNREADABLE_MS = 300_000;
@@ -89,6 +95,20 @@ export function putOff(
   const failure = "the host has not answered others either";
   if (now - since >= limits.maxPushAgeMs && isSteady()) return { kind: "dead", at: now, failure };
   return { kind: "later", at, failingSince: since, failure };
+}
+
+/**
+ * Delay after a failure, in milliseconds. A longer delay requested by the receiver applies, up to the same limit.
+ *
+ * @param attempts failures in a row before this one
+ */
+export function retryDelayMs(
+  attempts: number,
+  { maxPushRetryMs }: Pick<Limits, "maxPushRetryMs">,
+  retryAfterMs = 0,
+): number {
+  const ms = backoffMs(attempts + 1, { firstMs: pushRetry.firstMs, maxMs: maxPushRetryMs });
+  return Math.min(maxPushRetryMs, Math.max(ms, retryAfterMs));
 }
 
 /**

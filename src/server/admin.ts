@@ -3,9 +3,10 @@ import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
 import { AdminAccess, type OperatorAccess } from "../admin/access.js";
 import { operatorAudit, operatorLog } from "../admin/audit.js";
-import { adminLimitsOf } from "../admin/limits.js";
+import { adminBounds, adminLimitsOf } from "../admin/limits.js";
 import type { AdminParts } from "../admin/parts.js";
 import { createAdminInvoke } from "../admin/service.js";
+import { unverified } from "../auth/checks-under-way.js";
 import { Throttle } from "../auth/throttle.js";
 import type { BindingOptions, HttpBinding } from "../binding/binding.js";
 import { createConnectBinding } from "../binding/connect/binding.js";
@@ -14,17 +15,25 @@ import { infrastructureRoutes } from "../binding/grpc/internal-routes.js";
 import { InternalServices } from "../binding/grpc/internal-services.js";
 import { createRestBinding } from "../binding/rest/binding.js";
 import { toA2AError } from "../core/error.js";
+import type { FixedLimit } from "../core/limits.js";
 import { defined } from "../core/members.js";
+import { remoteBounds } from "../delegation/remotes.js";
 import type { Engine } from "../engine/engine.js";
+import { artifactSize } from "../engine/log/plan.js";
+import { queuedMessages } from "../engine/run/execution-slots.js";
+import { waitingTurns } from "../engine/send/acceptance.js";
+import { requestValues } from "../http/body.js";
 import type { Dispatch } from "../http/dispatch.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
 import { createHostCheck } from "../http/hosts.js";
-import { InboundBudget } from "../http/inbound-budget.js";
+import { arriving, InboundBudget } from "../http/inbound-budget.js";
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
 import { callOf } from "../http/request.js";
 import type { PushControl } from "../push/dead-letters.js";
 import type { PushOperations } from "../push/operations.js";
+import { taskSubscriptions } from "../service/caller-shares.js";
 import { type RejectionLog, rejectionLog } from "../service/interceptors/access-log.js";
+import { openRequests } from "../service/interceptors/request-memory.js";
 import type { MetricFamily, Metrics } from "../telemetry/metrics.js";
 import { expositionText, PROMETHEUS_TYPE } from "../telemetry/prometheus.js";
 import { summed } from "../telemetry/summed.js";
@@ -36,7 +45,6 @@ import { METRICS_QUESTION } from "../workers/messages.js";
 import type { Worker } from "../workers/worker.js";
 import { refusalAudit, withRejections } from "./compose-http.js";
 import { createDispatch } from "./dispatch.js";
-import { fixedLimitValues } from "./fixed-limits.js";
 import { newMetrics, versionNames } from "./gauges.js";
 import { healthRoute } from "./health.js";
 import type { Lifecycle } from "./lifecycle.js";
@@ -136,6 +144,24 @@ export function adminBindingOptions(
   const invoke = createAdminInvoke(parts, { access, afterStart, logsCalls: settings.accessLog });
   const limits = adminLimitsOf(all);
   return { versions: adminVersions(), invoke, limits, inboundBudget: new InboundBudget({ limits }), logger };
+}
+
+/** Returns the values of the limits that no option sets. */
+export function fixedLimitValues(): Readonly<Record<FixedLimit, number>> {
+  return {
+    maxAdminCalls: adminBounds.calls,
+    maxAdminStreams: adminBounds.streams,
+    maxArrivingPerAddress: arriving.maxPerAddress,
+    maxArtifactBytes: artifactSize.maxBytes,
+    maxDelegationDepth: remoteBounds.maxDepth,
+    maxOpenRequestBytes: openRequests.maxBytes,
+    maxQueuedBytes: queuedMessages.maxBytes,
+    maxRemoteCalls: remoteBounds.maxCalls,
+    maxRequestValues: requestValues.max,
+    maxSubscriptionsPerTask: taskSubscriptions.max,
+    maxUnverifiedPerAddress: unverified.maxPerAddress,
+    maxWaitingTurns: waitingTurns.max,
+  };
 }
 
 /** Compressions for calls of operators. */

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AdminService, DeliveryState } from "../../gen/parley/admin/v1/admin_pb.js";
 import type { AuditRecord, Server, ServerOptions } from "../../src/index.js";
 import { hostRest } from "../../src/push/host-limiter.js";
-import { pushRetry } from "../../src/push/retry-delay.js";
+import { pushRetry } from "../../src/push/outcome.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";

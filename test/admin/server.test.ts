@@ -4,7 +4,7 @@ import { defaultLimits, defaultLimitsOf, fixedLimits, heapLimit } from "../../sr
 import { RELEASE } from "../../src/core/release.js";
 import { requestValues } from "../../src/http/body.js";
 import type { Logger } from "../../src/index.js";
-import { fixedLimitValues } from "../../src/server/fixed-limits.js";
+import { fixedLimitValues } from "../../src/server/admin.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { Receiver, refuse } from "../push/receiver.js";
 import { temporaryFile } from "../store/sqlite/files.js";

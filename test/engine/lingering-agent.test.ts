@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, failed, inputRequired, reply, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/async.js";
-import { agentCleanup } from "../../src/engine/run/agent-cleanup.js";
+import { agentCleanup } from "../../src/engine/run/agent-end.js";
 import { setConstants, setConstantsOfFile } from "../support/constants.js";
 import { Bench, quick, scope, settle, story } from "./support.js";
 

@@ -7,7 +7,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { type Agent, artifact, completed, createServer, type PushOptions } from "../../src/index.js";
 import { issuerBounds } from "../../src/jwt/issuer.js";
 import { hostRest } from "../../src/push/host-limiter.js";
-import { pushRetry } from "../../src/push/retry-delay.js";
+import { pushRetry } from "../../src/push/outcome.js";
 import { createPushReceiver, type PushEvent, pushSecretOf } from "../../src/push-receiver/index.js";
 import type { Server } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";

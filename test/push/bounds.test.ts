@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { outgoingPushes } from "../../src/push/dispatcher.js";
-import { retryDelayMs } from "../../src/push/retry-delay.js";
+import { retryDelayMs } from "../../src/push/outcome.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { setConstants } from "../support/constants.js";
 import { type Answer, accept, receive, refuse } from "./receiver.js";

@@ -22,7 +22,7 @@ import type { DispatcherOptions } from "../../src/push/dispatcher-options.js";
 import { hostRest } from "../../src/push/host-limiter.js";
 import { createPushOperations, type PushOperations } from "../../src/push/operations.js";
 import type { TargetLookup } from "../../src/push/options.js";
-import { pushRetry } from "../../src/push/retry-delay.js";
+import { pushRetry } from "../../src/push/outcome.js";
 import { ConfigVault } from "../../src/push/secrets.js";
 import { TargetGuard } from "../../src/push/target/guard.js";
 import { createPoster } from "../../src/push/target/post.js";

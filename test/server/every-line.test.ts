@@ -3,7 +3,7 @@ import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
 import { apiKeyScheme } from "../../src/auth/index.js";
 import { newId } from "../../src/core/ids.js";
 import { type Agent, type AuditRecord, completed, createServer, type Server, working } from "../../src/index.js";
-import { pushRetry } from "../../src/push/retry-delay.js";
+import { pushRetry } from "../../src/push/outcome.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { bindings as adminBindings } from "../admin/callers.js";

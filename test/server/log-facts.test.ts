@@ -12,7 +12,7 @@ import {
   type ServerOptions,
   working,
 } from "../../src/index.js";
-import { pushRetry } from "../../src/push/retry-delay.js";
+import { pushRetry } from "../../src/push/outcome.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { temporaryFile } from "../store/sqlite/files.js";

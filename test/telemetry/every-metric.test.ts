@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { artifact, completed } from "../../src/agent/event.js";
 import { createServer, type Server, type ServerOptions } from "../../src/index.js";
-import { pushRetry } from "../../src/push/retry-delay.js";
+import { pushRetry } from "../../src/push/outcome.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { type MetricName, metricTable } from "../../src/telemetry/metric-table.js";
 import { obedient } from "../conformance/agents.js";

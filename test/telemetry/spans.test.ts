@@ -4,7 +4,7 @@ import { type AgentEvent, artifact, completed, failed, inputRequired, rejected, 
 import { A2AError, type Reason, reasons } from "../../src/core/error.js";
 import { mapStream } from "../../src/core/map-stream.js";
 import type { Agent, Server, ServerOptions, Turn } from "../../src/index.js";
-import { pushRetry } from "../../src/push/retry-delay.js";
+import { pushRetry } from "../../src/push/outcome.js";
 import { isStream, type ServiceInterceptor } from "../../src/service/invoke.js";
 import { titleOf } from "../auth/world.js";
 import { obedient } from "../conformance/agents.js";

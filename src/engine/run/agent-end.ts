@@ -5,11 +5,12 @@ import { InvalidAgentEvent } from "../../agent/checked-copies.js";
 import { AgentError, TurnPaused } from "../../agent/errors.js";
 import { type AgentEvent, isEvent } from "../../agent/event.js";
 import { endCalls } from "../../agent/turn.js";
+import { within } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import type { Logger } from "../../core/log.js";
 import { described } from "../../core/options.js";
-import { isInterrupted } from "../../task/state.js";
+import { isInterrupted, isTerminal } from "../../task/state.js";
 
 /** Maximum characters of a failure text, which is stored even for a task of maximum size. */
 const MAX_REASON = 10_000;
@@ -48,6 +49,34 @@ export async function runToEnd(iterator: EventReader, end: AgentEnd, logger: Log
     logger.warn({ err: error }, "an agent threw after its last event");
   } finally {
     if (end.turn !== undefined) endCalls(end.turn);
+  }
+}
+
+/** Time for an agent to return after the last event of its task; then its signal fires and the execution ends. */
+export const agentCleanup = { timeoutMs: 30_000 } as const;
+
+/** Lets an agent clean up after the last event of its turn, which ended the task unless it could not be stored. */
+export class AgentCleanup {
+  readonly #work: Promise<void>;
+  #isOver = false;
+
+  /** @param last the state that the turn has yielded last, if any */
+  constructor(iterator: EventReader, last: TaskState | undefined, logger: Logger) {
+    this.#work = this.#run(iterator, last, logger);
+  }
+
+  async #run(iterator: EventReader, last: TaskState | undefined, logger: Logger): Promise<void> {
+    if (last === undefined || !isTerminal(last)) await closeIterator(iterator, logger);
+    else await runToEnd(iterator, { state: last }, logger);
+    this.#isOver = true;
+  }
+
+  /**
+   * Waits until the agent has returned or its execution has ended.
+   * @returns false if that takes longer than `agentCleanup.timeoutMs`
+   */
+  async over(executionEnd: Promise<void>): Promise<boolean> {
+    return this.#isOver || within(agentCleanup.timeoutMs, Promise.race([this.#work, executionEnd]));
   }
 }
 
