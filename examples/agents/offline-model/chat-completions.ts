@@ -1,5 +1,4 @@
-import { type Chat, type ChatMessage, chatOf, type Json, parsed } from "./rules.js";
-import type { Answer } from "./server.js";
+import { type Answer, type Chat, type ChatMessage, chatOf, type Json, parsed } from "./rules.js";
 
 // OpenAI's chat completions API: POST /v1/chat/completions.
 

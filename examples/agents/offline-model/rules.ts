@@ -55,6 +55,17 @@ export interface Reply {
   readonly error?: { readonly status: number; readonly message: string };
 }
 
+/** An answer in the terms that both APIs share. */
+export interface Answer {
+  readonly id: string;
+  readonly model: string;
+  readonly text: string;
+  /** The text in pieces of about a word, for streams. */
+  readonly pieces: readonly string[];
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly input: string }[];
+  readonly usage: { readonly input: number; readonly output: number };
+}
+
 /** Answers a request, or leaves it to the next rule. Has no state: the same request always gets the same answer. */
 export type Rule = (chat: Chat) => Reply | undefined;
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { chatOfCompletion, completionChunks, completionOf } from "./chat-completions.js";
 import { chatOfResponse, responseEvents, responseOf } from "./responses.js";
-import { answerOf, type Chat, type Rule } from "./rules.js";
+import { type Answer, answerOf, type Chat, type Rule } from "./rules.js";
 
 /** A request that the model has received. */
 export interface ModelRequest {
@@ -29,17 +29,6 @@ export interface OfflineModelOptions {
   readonly port?: number;
   /** Pause before each piece of a streamed text, in milliseconds. Default 0. */
   readonly pieceMs?: number;
-}
-
-/** An answer in the terms that both APIs share. */
-export interface Answer {
-  readonly id: string;
-  readonly model: string;
-  readonly text: string;
-  /** The text in pieces of about a word, for streams. */
-  readonly pieces: readonly string[];
-  readonly calls: readonly { readonly id: string; readonly name: string; readonly input: string }[];
-  readonly usage: { readonly input: number; readonly output: number };
 }
 
 /** Serves rules as a model, over OpenAI's chat completions and responses APIs, on the loopback interface. */
