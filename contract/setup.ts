@@ -1,4 +1,5 @@
 import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
+import { pause } from "../src/core/async.js";
 import type {
   AppendRequest,
   Lease,
@@ -84,7 +85,7 @@ export function configOf(
 
 /** Waits, in milliseconds. */
 export function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+  return pause(ms, undefined);
 }
 
 /** Bytes of an entry, identified by a text. */

@@ -2,9 +2,15 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Node, SourceFile } from "typescript/unstable/ast";
-import { isAsExpression, isFunctionLikeDeclaration } from "typescript/unstable/ast/is";
+import {
+  isAsExpression,
+  isForOfStatement,
+  isFunctionLikeDeclaration,
+  isYieldExpression,
+} from "typescript/unstable/ast/is";
 import { API } from "typescript/unstable/sync";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { defaultLimits } from "../src/core/limits.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const files = ["src", "contract", "console/src"].flatMap((folder) =>
@@ -18,6 +24,8 @@ const linesOf = (file: string): string[] => textOf(file).split("\n");
 const MAX_FILE_LINES = 400;
 const MAX_FUNCTION_LINES = 60;
 const MAX_CASTS_PER_1000_LINES = 5;
+const MAX_CORE_FILES = 16;
+const MAX_PUBLIC_LIMITS = 42;
 
 /** Turns of phrase that make a comment hard to read, and the maximum number of comments that may have them. */
 const phrases: readonly (readonly [phrase: RegExp, most: number])[] = [
@@ -31,6 +39,42 @@ const phrases: readonly (readonly [phrase: RegExp, most: number])[] = [
 const races: Readonly<Record<string, string>> = {
   "src/core/async.ts": "it is the toolbox",
   "src/engine/run/agent-end.ts": "the agent's end or the task's, whichever comes first, both within the grace",
+};
+
+/** Files with streams over other streams of their own, and why `mapStream` does not do instead. */
+const streams: Readonly<Record<string, string>> = {
+  "src/core/map-stream.ts": "it is the toolbox",
+  "src/admin/operations/task-entries.ts": "an answer is several entries, and the size of each is admitted",
+  "src/admin/operations/transfer.ts": "each piece waits until it is admitted",
+  "src/ai/model-call.ts": "chunks become none or one, and events come between them",
+  "src/binding/connect/large.ts": "a message becomes many pieces",
+  "src/binding/connect/stream.ts": "it closes its source while an item is pending, and waits for the written form",
+  "src/binding/grpc/internal-routes.ts":
+    "it ends with the server while a request is pending, and answers may be promises",
+  "src/cli/a2a/chat/chat.ts": "empty lines are left out, and a timer runs between lines",
+  "src/cli/a2a/listen/listen.ts": "empty lines are left out",
+  "src/client/ai-sdk/chat-transport.ts": "it fails once stopped, and cancels the task of its pending first item",
+  "src/client/ai-sdk/chunks.ts": "an update becomes several chunks, and a failure becomes one",
+  "src/client/follow/conversation.ts": "its messages wait for their turn before the stream opens",
+  "src/client/follow/task-follower.ts": "it reads several connections, one after the other",
+  "src/client/follow/update.ts": "it ends before its source does",
+  "src/client/transport/framed.ts": "bytes become frames, and frames become messages until one ends the stream",
+  "src/client/transport/json.ts": "some events are heartbeats, and one may end the stream",
+  "src/delegation/delegate.ts": "an update becomes any number of events",
+  "src/engine/read/log-reader.ts": "it is a reader of the log",
+  "src/service/operations/send.ts": "a large event waits until it is admitted",
+  "src/store/copy/copy.ts": "many rows become one digest",
+  "src/store/postgres/copy-source.ts": "it reads several queries, one after the other",
+  "src/telemetry/tracer.ts": "its source runs in the context of a span, also when it is asked for an item",
+  "src/testing/process.ts": "it ends with its process while an item is pending",
+  "src/version/ended-events.ts": "it adds and drops items",
+  "src/version/v0.1/events.ts": "an event becomes any number of events",
+  "src/wire/sse.ts": "bytes become events",
+};
+
+/** Promises that a timer alone resolves, and why `pause` of `core/async.ts` does not do instead. */
+const pauses: Readonly<Record<string, string>> = {
+  "src/page/script.ts": "it is the script of a page, without modules",
 };
 
 /** Places that create an AbortController on demand, and why `LazyAbortController` does not fit. */
@@ -140,9 +184,28 @@ describe("the code of src/, contract/ and console/", () => {
     expect(racing.sort()).toEqual(Object.keys(races).sort());
   });
 
+  it("has streams over streams by core/map-stream.ts, except in places with a reason", () => {
+    const wrapping = parsed.filter(hasOwnStream).map(({ fileName }) => relative(root, fileName));
+    expect(wrapping.sort()).toEqual(Object.keys(streams).sort());
+  });
+
   it("pauses by core/async.ts, not by the promises of Node.js timers", () => {
     const pausing = files.filter((file) => /\bsetTimeout\b[^;]*"node:timers\/promises"/.test(textOf(file)));
     expect(pausing).toEqual([]);
+    const own = /\bnew Promise\b(?:<\w+>)?\(\(?\w*\)?\s*=>\s*\{?\s*setTimeout\(/;
+    expect(files.filter((file) => own.test(textOf(file)))).toEqual(Object.keys(pauses));
+  });
+
+  it("grows delays by backoffMs() of core/async.ts only", () => {
+    // Powers with a constant are sizes and bounds.
+    const growing = /\b2 \*\* (?!\d|[A-Z_]+\b)|\bMath\.pow\(2,|Ms(?: \* 2\b(?!\) \/)| \*= 2\b)/;
+    expect(files.filter((file) => growing.test(textOf(file)))).toEqual(["src/core/async.ts"]);
+    expect(textOf("src/core/async.ts").match(new RegExp(growing, "g"))).toHaveLength(1);
+  });
+
+  it(`has at most ${MAX_CORE_FILES} files in core/, on which everything rests, and ${MAX_PUBLIC_LIMITS} public limits`, () => {
+    expect(files.filter((file) => /^src\/core\//.test(file)).length).toBeLessThanOrEqual(MAX_CORE_FILES);
+    expect(Object.keys(defaultLimits).length).toBeLessThanOrEqual(MAX_PUBLIC_LIMITS);
   });
 
   it("creates an AbortController on demand by core/async.ts, except in places with a reason", () => {
@@ -220,6 +283,20 @@ function castsIn(file: SourceFile): number {
   };
   visit(file);
   return found;
+}
+
+/** True for a file with an iterator of its own, or a generator that yields while it reads another stream. */
+function hasOwnStream(file: SourceFile): boolean {
+  if (/^\s*(?:async \*)?\[Symbol\.asyncIterator\](?::|\(\).*\{$)/m.test(file.text)) return true;
+  const isFound = (node: Node, isInside: boolean): boolean => {
+    if (isInside && isYieldExpression(node)) return true;
+    const isFunction = isFunctionLikeDeclaration(node);
+    const text = isFunction ? node.getText(file) : "";
+    if (/\[Symbol\.asyncIterator\]\(\)/.test(text) && /^(?:export )?async (?:function)? ?\*/.test(text)) return true;
+    const isReading = isForOfStatement(node) && node.awaitModifier !== undefined;
+    return node.forEachChild((child) => isFound(child, !isFunction && (isInside || isReading)) || undefined) === true;
+  };
+  return isFound(file, false);
 }
 
 /** Where the functions of a file begin, and their number of lines with the signature. */

@@ -74,13 +74,13 @@ export class CompletionQueue {
       this.#sentAt = now;
       return undefined;
     }
-    this.#gathering ??= new Promise((resolve) => {
-      setTimeout(() => {
-        this.#gathering = undefined;
-        this.#sentAt = performance.now();
-        resolve();
-      }, GATHER_MS);
-    });
+    this.#gathering ??= this.#gather();
     return this.#gathering;
+  }
+
+  async #gather(): Promise<void> {
+    await pause(GATHER_MS, undefined);
+    this.#gathering = undefined;
+    this.#sentAt = performance.now();
   }
 }

@@ -1,4 +1,5 @@
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { mapStream } from "../../../src/core/map-stream.js";
 import { resumeParameters } from "../../../src/wire/service-params.js";
 
 /** One connection of a stream. */
@@ -46,17 +47,15 @@ export class Wire {
     }
   };
 
-  async *#watched<T>(messages: AsyncIterable<T>, connection: Open): AsyncGenerator<T> {
-    try {
-      for await (const message of messages) {
+  #watched<T>(messages: AsyncIterable<T>, connection: Open): AsyncIterable<T> {
+    return mapStream(messages, {
+      item: (message) => {
         connection.events += 1;
-        yield message;
-      }
-    } catch (error) {
-      throw errorOf(error, connection);
-    } finally {
-      this.#open.delete(connection);
-    }
+        return message;
+      },
+      failed: (error) => errorOf(error, connection),
+      end: () => this.#open.delete(connection),
+    });
   }
 }
 

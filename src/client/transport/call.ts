@@ -21,6 +21,7 @@ import {
 } from "@connectrpc/connect";
 import { utf8Of } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
+import { mapStream } from "../../core/map-stream.js";
 import { binaryReader } from "../../wire/binary-reader.js";
 import { exceedsBinary, excessOfJson } from "../../wire/count-values.js";
 import { CallScope } from "../calls/call-scope.js";
@@ -125,7 +126,7 @@ export class CallTransport implements Transport {
               ...requestBase(asked, wire, scope, contextValues),
               stream: true,
               method,
-              message: this.#messages(method.input, input),
+              message: mapStream(input, { item: (init) => this.#message(method.input, init) }),
             });
       return {
         ...(response as StreamResponse<I, O>),
@@ -147,13 +148,6 @@ export class CallTransport implements Transport {
   #message<I extends DescMessage>(desc: I, init: MessageInitShape<I>): MessageShape<I> {
     const message = create(desc, init);
     return this.#parameters?.withTenant(desc, message) ?? message;
-  }
-
-  async *#messages<I extends DescMessage>(
-    desc: I,
-    input: AsyncIterable<MessageInitShape<I>>,
-  ): AsyncGenerator<MessageShape<I>> {
-    for await (const init of input) yield this.#message(desc, init);
   }
 
   async #send(request: UnaryRequest | StreamRequest): Promise<UnaryResponse | StreamResponse> {

@@ -75,7 +75,7 @@ export class Replay {
       this.#keep();
       if (performance.now() - slice > SLICE_MS) {
         onProgress?.(position);
-        await new Promise((resolve) => setTimeout(resolve));
+        await pause(0, signal);
         signal.throwIfAborted();
         slice = performance.now();
       }
