@@ -16,8 +16,8 @@ import type { AppendWrite, OtherWrite, Write, WriteRequest } from "./write.js";
 
 /**
  * Writes on their way to the writer thread. Strings and numbers travel in one flat array, bytes in one transferred
- * buffer: half the cost of a message of objects, for both threads. Writes other than appends, snapshots and completions
- * are rare and travel as objects, in sequence with the fields.
+ * buffer, which costs half of a message of objects or less (docs/store-sqlite.md). Writes other than appends, snapshots
+ * and completions are rare and travel as objects, in sequence with the fields.
  */
 export interface Message {
   readonly count: number;
