@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { create, follow, followRequest, readAll } from "../../../contract/setup.js";
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type AgentEvent, artifact, completed } from "../../../src/agent/event.js";
 import { neverCanceled } from "../../../src/core/async.js";
 import { type PostgresStore, type PostgresStoreOptions, postgresStore } from "../../../src/store/postgres/index.js";
 import { decodeEntry } from "../../../src/task/entry.js";
 import { Bench, gate, scope, settle, tell } from "../../engine/support.js";
-import { PostgresServer, programs } from "./server.js";
+import { PostgresServer, programs, STANDBY_IS_LEVEL } from "./server.js";
 import { Switch } from "./switch.js";
 
 vi.setConfig({ testTimeout: 90_000 });
@@ -35,8 +36,7 @@ async function pair(settings: Readonly<Record<string, string>> = {}) {
   };
   /** Waits until the standby has all that the primary has. */
   const level = async (): Promise<void> => {
-    const behind = "SELECT 1 FROM pg_stat_replication WHERE replay_lsn < pg_current_wal_lsn()";
-    await expect.poll(() => primary.query(behind), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => primary.query(STANDBY_IS_LEVEL), { timeout: 10_000 }).toHaveLength(1);
   };
   /** From now on the standby gets nothing. */
   const holdBack = async (): Promise<void> => {
@@ -56,7 +56,7 @@ async function pair(settings: Readonly<Record<string, string>> = {}) {
 /** Waits until a store takes writes again. */
 async function well(store: PostgresStore): Promise<void> {
   await expect.poll(() => store.history?.moves, { timeout: 15_000 }).toBe(1);
-  await expect.poll(() => store.health.status.healthy, { timeout: 15_000 }).toBe(true);
+  await expect.poll(() => store.health.status, { timeout: 15_000 }).toMatchObject({ healthy: true });
 }
 
 describe.skipIf(bin === "")("postgresStore whose primary is replaced by its standby", () => {
@@ -160,6 +160,8 @@ describe.skipIf(bin === "")("postgresStore whose primary is replaced by its stan
     await level();
     await primary.query("ALTER SYSTEM SET default_transaction_read_only = on");
     await primary.query("SELECT pg_reload_conf()");
+    // The server applies its settings a moment later.
+    await expect.poll(() => primary.query("SHOW default_transaction_read_only")).toEqual([["on"]]);
     await expect(store.append(followRequest(head))).rejects.toMatchObject({
       kind: "unavailable",
       message: expect.stringContaining("25006"),
@@ -223,7 +225,8 @@ describe.skipIf(bin === "")("an engine whose store loses its last entries", () =
       },
     };
     const store = await open();
-    const bench = new Bench(agent, { leaseMs: 600 }, store);
+    // Polls of leases find no task within this test.
+    const bench = new Bench(agent, { leaseMs: 120_000 }, store);
     await bench.engine.start();
     ends.push(() => bench.engine.drain(0));
     const held = await bench.send("go");
@@ -251,7 +254,7 @@ describe.skipIf(bin === "")("an engine whose store loses its last entries", () =
       reason: "TASK_NOT_FOUND",
     });
     const again = await bench.engine.open(scope, taskId);
-    expect(await settle(again)).toBe("COMPLETED");
+    await expect.poll(() => again.now().task.status?.state, { timeout: 10_000 }).toBe(TaskState.COMPLETED);
     again.release();
     const entries = (await store.read({ taskId, after: 0, limit: 100 })).map(decodeEntry);
     expect(entries.map(({ position }) => position)).toEqual(entries.map((_, index) => index + 1));

@@ -18,6 +18,12 @@ export function programs(): string | undefined {
   return newest === undefined ? undefined : join(ROOT, newest, "bin");
 }
 
+/**
+ * Query to a primary: one row if its standby has replayed everything. A standby that is not connected, or that has not
+ * reported its position yet, makes no row.
+ */
+export const STANDBY_IS_LEVEL: string = "SELECT 1 FROM pg_stat_replication WHERE replay_lsn >= pg_current_wal_lsn()";
+
 /** A server of its own, in a temporary folder, that listens on a Unix socket alone. */
 export class PostgresServer {
   readonly folder: string;
