@@ -154,7 +154,7 @@ export class Engine {
     if (signals !== undefined) answerCancels(signals, executions, this.#maintenance.noteTrouble);
     // Waiting calls check again whether they should keep waiting.
     store.health.onChange(() => this.#wakeAll());
-    store.history?.onMove(() => readAnew(tasks, executions, logger));
+    store.history?.onMove(() => readAnew({ tasks, executions, leases, logger }));
   }
 
   /**
@@ -322,13 +322,23 @@ function joinSignals({ store, signals }: EngineOptions, holder: string, logger: 
   return undefined;
 }
 
+interface Moving {
+  readonly tasks: Tasks;
+  readonly executions: Executions;
+  readonly leases: LeaseKeeper;
+  readonly logger: Logger;
+}
+
 /** Compares the tasks in memory with those of the server to which the store has moved. @throws StoreError */
-async function readAnew(tasks: Tasks, executions: Executions, logger: Logger): Promise<void> {
+async function readAnew({ tasks, executions, leases, logger }: Moving): Promise<void> {
   let lost = 0;
   const compared = await tasks.readAnew((log) => {
     lost++;
-    // Its lease remains, and the process that claims it recovers the task from the stored entries.
-    executions.get(log.taskId)?.abandon("lease-lost");
+    const execution = executions.get(log.taskId);
+    if (execution === undefined) return;
+    // If the lease is stored, the task is recovered from its stored entries as soon as the store takes writes.
+    leases.noteInterrupted(log.taskId, { after: log.turns.current, isOutage: true });
+    execution.abandon("lease-lost");
   });
   logger.warn({ compared, lost }, "tasks were reloaded from another server of the store");
 }

@@ -7,6 +7,9 @@ import { StoreError } from "../task-store.js";
 /** Time after which a listener that failed is called again, in milliseconds. */
 const AGAIN_MS = 500;
 
+/** Number of failures after which the log gets a warning. */
+const WARNED_AFTER = 10;
+
 /** The current timeline as 8 hexadecimal digits; empty on a standby. A promotion begins a new one. */
 const TIMELINE = "(CASE WHEN pg_is_in_recovery() THEN '' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END)";
 
@@ -149,13 +152,15 @@ export class ServerHistory implements StoreHistory {
 
   /** Never rejects. */
   async #settle(): Promise<void> {
-    while (this.isUnsettled && !this.#isClosed) {
+    for (let failures = 0; this.isUnsettled && !this.#isClosed; ) {
       const moves = this.#moves;
       try {
         await Promise.all([...this.#listeners].map((listener) => listener()));
         this.#settled = moves;
       } catch (err) {
-        this.#logger.debug({ err }, "tasks could not be reloaded; retrying");
+        // A database without the store's schema never gets well by itself.
+        const level = ++failures === WARNED_AFTER ? "warn" : "debug";
+        this.#logger[level]({ err }, "tasks could not be reloaded from another server; retrying");
         await pause(AGAIN_MS, undefined, true);
       }
     }
