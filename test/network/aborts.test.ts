@@ -13,13 +13,13 @@ import { cleanup, messageOf, type Served, serve, until } from "./serve.js";
 
 vi.setConfig({ testTimeout: 30_000 });
 
-/** Where a request is broken off: before it is whole, while it is worked on, while its answer comes. */
+/** Phases in which a client aborts a request: before it is complete, during its execution, during its answer. */
 const phases = ["headers", "body", "handler", "stream"] as const;
 type Phase = (typeof phases)[number];
 
 const rpcOf = (phase: Phase): string => (phase === "stream" ? "SendStreamingMessage" : "SendMessage");
 
-/** A request as bytes of HTTP/1.1, cut where its phase wants it. */
+/** Builds a request as bytes of HTTP/1.1 for a phase. */
 type Text = (phase: Phase, gate: string) => { path: string; type: string; body: Buffer };
 
 const texts: Readonly<Record<string, Text>> = {
@@ -75,7 +75,7 @@ async function reset(served: Served, session: ClientHttp2Session, phase: Phase, 
   stream.close(8);
 }
 
-/** What is under way is counted, and this many of each are allowed: a call or stream that is not ended shows. */
+/** Limits of one call and one stream, so that a call or stream that has not ended makes the next one fail. */
 const limits = { maxCalls: 1, maxStreams: 1 };
 
 /** A store that tells how often a task was read from it. */
@@ -161,7 +161,7 @@ async function free(served: Served, make: Text): Promise<void> {
   });
 }
 
-/** The work goes on for whoever asks for it later; nobody holds on to a task in memory; and all ends in order. */
+/** Checks that the task completed, that memory no longer holds it, and that the server closes in order. */
 async function ended(served: Served, loads: () => number): Promise<void> {
   const send = http1(served.port);
   const tasks = async (query: string): Promise<{ id: string }[]> => {
@@ -170,7 +170,7 @@ async function ended(served: Served, loads: () => number): Promise<void> {
   };
   await until(async () => (await tasks("status=TASK_STATE_WORKING")).length === 0);
   for (const { id } of await tasks("pageSize=100")) {
-    // A task that somebody holds is answered from memory.
+    // A task in memory is answered without a load, so a load shows that nothing holds the task.
     await until(async () => {
       const before = loads();
       await send({ method: "GET", path: `/tasks/${id}` });

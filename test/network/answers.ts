@@ -4,10 +4,10 @@ import { Code } from "@connectrpc/connect";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
 import type { RawAnswer } from "./raw-http.js";
 
-/** What an answer of a binding was, when it is well formed: a success, or an error with its code. Throws otherwise. */
+/** Returns undefined for a success and the code of an error. Throws if the answer is malformed. */
 export type Judge = (answer: RawAnswer) => number | string | undefined;
 
-/** Checks that a thing is so, in words. */
+/** Throws an error with the answer unless the check holds. */
 function must(fits: unknown, what: string, answer: RawAnswer): asserts fits {
   if (fits) return;
   const head = JSON.stringify(answer.headers);
@@ -143,7 +143,7 @@ function grpcFault(answer: RawAnswer, headers: Readonly<Record<string, string>>)
   return status === "0" ? undefined : Number(status);
 }
 
-/** gRPC: status 200 and trailers. Requests that are no gRPC may be refused by their type. */
+/** gRPC: status 200 and trailers. A request of another content type may be refused with 415. */
 export const grpc: Judge = (answer) => {
   if (answer.status === 415) return 415;
   must(answer.status === 200 && typeOf(answer).startsWith("application/grpc"), "the head is one of gRPC", answer);
@@ -151,7 +151,7 @@ export const grpc: Judge = (answer) => {
   return grpcFault(answer, answer.headers);
 };
 
-/** gRPC-Web: the trailers are the last frame of the body, unless there is nothing but trailers. */
+/** gRPC-Web: the trailers are the last frame of the body. An answer without messages may have them as headers. */
 export const grpcWeb: Judge = (answer) => {
   if ([415, 505].includes(answer.status)) return answer.status;
   must(answer.status === 200 && typeOf(answer).startsWith("application/grpc-web"), "the head is one of it", answer);

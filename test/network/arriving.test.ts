@@ -19,7 +19,7 @@ vi.setConfig({ testTimeout: 30_000 });
 
 const path = `/${A2AService.typeName}/ListTasks`;
 const kilobytes = 1024;
-/** An address may have 70 KiB of what is arriving, and one of the small requests up to 2.5 KiB. */
+/** Limits that allow each address 70 KiB of unfinished requests, including small requests of up to 2.5 KiB. */
 const limits = { maxRequestBytes: 64 * kilobytes, maxArrivingBytes: 160 * kilobytes };
 const part = Buffer.alloc(49 * kilobytes, " ");
 
@@ -73,7 +73,7 @@ interface Wire {
   /** A request of so many bytes, and a little more. */
   readonly request: (bytes: number) => RawRequest;
   readonly judge: Judge;
-  /** What is refused has this code, and what is taken that. */
+  /** Code of a refused request; `taken` is that of an accepted one. */
   readonly refused: unknown;
   readonly taken?: unknown;
 }
@@ -256,10 +256,10 @@ describe("bytes that are still arriving", () => {
       expect(judge(await send(large))).toBe(taken);
       const giveUp = begin(served);
       await until(async () => judge(await send(large)) === refused);
-      // Somebody else's count as well: the count is one.
+      // Unfinished requests over other bindings share the count.
       const others = half("/message:send", "application/json", 20 * kilobytes)(served);
       for (let i = 0; i < 3; i++) expect(judge(await send({ ...request(2 * kilobytes), inPieces: true }))).toBe(taken);
-      // What is here at once is not arriving any more.
+      // A request that has arrived completely does not count.
       expect(judge(await send(request(10 * kilobytes)))).toBe(taken);
       giveUp();
       others();
@@ -297,7 +297,7 @@ describe("bytes that are still arriving", () => {
     const headers = type("application/grpc");
     const late = { path: path.replace("ListTasks", "SendMessage"), headers, body: say(10), inPieces: true };
     await until(async () => grpc(await http2Client(served[port])(late)) === 8);
-    // What is here at once is not arriving any more.
+    // A request that has arrived completely does not count.
     expect(grpc(await http2Client(served[port])({ path, headers, body: message }))).toBeUndefined();
     session.destroy();
     await until(async () => grpc(await http2Client(served[port])(late)) === undefined);

@@ -2,7 +2,7 @@ import { reply } from "../../src/agent/event.js";
 import { createServer } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 
-/** A server in a process of its own that tells what a collection leaves: of everything, or of what is young alone. */
+/** A server in its own process, which reports the heap after a full collection or after one of young objects. */
 const server = await createServer({
   agent: {
     card: { name: "Says", description: "Answers with a message.", version: "1.0.0" },
@@ -19,7 +19,7 @@ const server = await createServer({
 const collect = globalThis.gc as (options?: { type: "minor" }) => void;
 
 process.on("message", (which) => {
-  // What survives two of the young is old.
+  // Objects that survive two young collections are old.
   if (which === "young") for (let i = 0; i < 2; i++) collect({ type: "minor" });
   else collect();
   process.send?.(process.memoryUsage().heapUsed);

@@ -21,7 +21,7 @@ export interface Child {
   readonly grpcPort: number;
   readonly adminPort: number;
   memory(): Promise<Memory>;
-  /** Whether it has ended, which it never should. */
+  /** True if the process has ended, which no test expects. */
   readonly ended: () => boolean;
   end(): Promise<void>;
 }

@@ -76,7 +76,7 @@ describe.each([["port"], ["grpcPort"]] as const)("the number of streams of one c
     setConstants(connectionStreams, { max: 5 });
     const served = await serve();
     const session = connect(served[port]);
-    // Whoever begins before it has heard of the limit is refused stream by stream, and may try again.
+    // A client that opens streams before it has read the limit has each of them refused, and may try again.
     const streams = Array.from({ length: 9 }, () => begin(session));
     const refused = streams
       .slice(5)

@@ -40,7 +40,7 @@ const open = (stream: number, headers: Record<string, string>): Buffer =>
 const cancel = Buffer.from([0, 0, 0, 8]);
 const odd = (i: number): number => 2 * i + 1;
 
-/** What somebody goes on to send, in pieces; the first is numbered 0. */
+/** Pieces that a client sends without end, numbered from 0. */
 const floods: readonly [name: string, piece: (i: number) => Buffer][] = [
   [
     "streams that are begun and reset",
@@ -135,7 +135,7 @@ function drowned(port: number, piece: (i: number) => Buffer): Promise<void> {
       if (socket.destroyed) return;
       const pieces: Buffer[] = [];
       for (let n = 0; n < 200; n++) pieces.push(piece(i++));
-      // Not as fast as it goes: both sides share one thread here.
+      // Pauses between pieces, because both sides share one thread here.
       socket.write(Buffer.concat(pieces), () => setTimeout(more, 2));
     };
     more();

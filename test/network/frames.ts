@@ -22,10 +22,10 @@ export const CONTINUATION = 9;
 
 export const preface: Buffer = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-/** How a connection begins: the preface and settings that say nothing. */
+/** Start of a connection: the preface and empty settings. */
 export const begun: Buffer = Buffer.concat([preface, frame(SETTINGS, 0, 0)]);
 
-/** How a connection begins whose client takes as much as there is: 2 GiB on every stream, and on all of them. */
+/** Start of a connection whose client allows 2 GiB on each stream and on the connection. */
 export const greedy: Buffer = Buffer.concat([
   preface,
   frame(SETTINGS, 0, 0, Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff])),

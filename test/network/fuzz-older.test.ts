@@ -83,7 +83,7 @@ function bytesOf({ rpc, request }: Asked): Buffer {
   return Buffer.from(toBinary(method.input, fromJson(method.input, request)));
 }
 
-/** What no writer of messages makes: fields that nobody knows, of every wire type, numbers without an end, lengths of more than there is. */
+/** Fields that no encoder writes: unknown numbers, every wire type, endless varints, lengths beyond the input. */
 const oddField: fc.Arbitrary<Buffer> = fc
   .record({
     // The fields that requests have, some that they have not, and 0, which is none.
@@ -96,7 +96,7 @@ const oddField: fc.Arbitrary<Buffer> = fc
       fc.integer({ min: 9, max: 10 }).map((length) => Buffer.concat([Buffer.alloc(length, 0x80), Buffer.from([1])])),
       // Lengths of 4 GiB, of 2 to the 63rd, and below zero.
       fc.constantFrom("ffffffff0f", "ffffffffffffffff7f", "ffffffffffffffffff01").map((hex) => Buffer.from(hex, "hex")),
-      // Texts that are no UTF-8.
+      // Invalid UTF-8.
       fc.constantFrom("01ff", "03eda080", "04f8888080").map((hex) => Buffer.from(hex, "hex")),
     ),
   })

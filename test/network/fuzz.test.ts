@@ -20,7 +20,7 @@ const noise: fc.Arbitrary<Buffer> = fc.oneof(
   fc.json({ maxDepth: 3 }).map((text) => Buffer.from(text)),
 );
 
-/** JSON of requests with something wrong in them, and bytes that are no requests at all. */
+/** Mutated JSON of requests, and random bytes. */
 function json({ request }: Asked): fc.Arbitrary<Buffer> {
   const changed = mutated(JSON.stringify(request)).map((text) => Buffer.from(text));
   return fc.oneof({ weight: 5, arbitrary: changed }, { weight: 1, arbitrary: noise });
@@ -43,7 +43,10 @@ function framed(data: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
   );
 }
 
-/** Whoever flags a message as compressed says how; a flag alone gets INTERNAL, as the gRPC protocol has it. */
+/**
+ * A compressed message needs a header that names the compression. The flag alone gets INTERNAL, as the gRPC protocol
+ * demands.
+ */
 const encoding = { "grpc-encoding": "gzip", "connect-content-encoding": "gzip" };
 
 /** Requests to one binding, made of any call to it. */

@@ -5,7 +5,7 @@ import { http1, type RawRequest, type Send } from "./raw-http.js";
 import type { Asked } from "./requests.js";
 import { messageOf, type Served } from "./serve.js";
 
-/** What requests are sent to, and how their answers are judged. */
+/** Server under test, and the judge of its answers. */
 export interface Fuzzing {
   readonly served: Served;
   readonly exchange: Send;
@@ -31,12 +31,12 @@ export async function fuzz(
   for (let sample = 0; sample === 0 || (sample < 5 && !seen.has(undefined)); sample++) {
     await fc.assert(property, { numRuns: runs });
   }
-  // Neither all refused nor all taken: the requests are near the edge of what is valid.
+  // Some requests are accepted and some refused, so the samples lie near the edge of validity.
   expect(seen.get(undefined) ?? 0).toBeGreaterThan(0);
   expect(seen.size).toBeGreaterThan(1);
 }
 
-/** The id of a task that there is. */
+/** Id of a task that exists. */
 export async function finishedTask({ port }: Served): Promise<string> {
   const headers = { "content-type": "application/json" };
   const { body } = await http1(port)({ path: "/message:send", headers, body: JSON.stringify(messageOf("hello")) });

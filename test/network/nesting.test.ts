@@ -43,7 +43,7 @@ function headOf(number: number, length: number): Buffer {
 
 const field = (number: number, bytes: Buffer): Buffer => Buffer.concat([headOf(number, bytes.length), bytes]);
 
-/** A message that is well, but for what is added to it. */
+/** A valid message with further fields appended. */
 function message(...more: Buffer[]): Buffer {
   const head = toBinary(MessageSchema, create(MessageSchema, { messageId: "m", role: Role.USER }));
   return field(SendMessageRequestSchema.field.message.number, Buffer.concat([head, ...more]));
@@ -59,7 +59,7 @@ const lists = (levels: number): Buffer => {
   return field(MessageSchema.field.parts.number, field(PartSchema.field.data.number, value));
 };
 
-/** Groups, which protobuf has from before: of a field that nobody knows. */
+/** Groups of an unknown field, which older versions of protobuf have. */
 const groups = (levels: number): Buffer =>
   Buffer.concat([Buffer.alloc(levels, 15 * 8 + 3), Buffer.alloc(levels, 15 * 8 + 4)]);
 
@@ -68,7 +68,7 @@ const jsonParts = (count: number): string => json(Array(count).fill('{"text":"x"
 const jsonLists = (levels: number): string => json(`{"data":${"[".repeat(levels)}${"]".repeat(levels)}}`);
 const jsonObjects = (levels: number): string => json(`{"data":${'{"a":'.repeat(levels)}1${"}".repeat(levels)}}`);
 
-/** What goes too far, small enough to be read as it is, and large enough to be looked through before. */
+/** Messages beyond the limits. Small ones are refused while they are decoded, large ones by a scan before it. */
 const bytes: Readonly<Record<string, Buffer>> = {
   "100 levels": message(lists(100)),
   "3,000 levels": message(lists(3_000)),
@@ -96,7 +96,7 @@ interface Wire {
   readonly path: string;
   readonly type: string;
   readonly judge: Judge;
-  /** Codes that say what is wrong: it is invalid, or too much. */
+  /** Codes of a refusal: the request is invalid or too large. */
   readonly codes: readonly (number | string)[];
   readonly isBinary?: boolean;
   readonly encode: (body: Buffer) => Buffer;
@@ -183,7 +183,7 @@ describe.each(wires)("over $name", ({ client, path, type, judge, codes, isBinary
       const answer = await send({ path, headers, body: encode(Buffer.from(body)) });
       const code = judge(answer);
       expect({ what, isRefused: codes.includes(code as never), code }).toMatchObject({ isRefused: true });
-      // What is refused is told in a few lines, however much it was.
+      // The refusal is short, however large the request is.
       expect(answer.body.length, what).toBeLessThan(64 * 1024);
     }
     const well = isBinary ? message(parts(3)) : Buffer.from(jsonParts(3));

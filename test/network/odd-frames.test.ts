@@ -87,7 +87,7 @@ const odd: readonly [name: string, bytes: readonly Buffer[], messages: unknown][
   ["a content length of no number", [call({ "content-length": "x" })], 0],
   ["two content lengths", [headed(grpc, { "content-length": `${body.length}` }, { "content-length": "3" }), data()], 0],
   ["a name in capitals", [call({ "X-Upper": "1" })], 0],
-  // nghttp2 drops such fields, and takes the others.
+  // nghttp2 drops such fields and accepts the others.
   ["a name with a space", [call({ "x y": "1" })], 1],
   ["a value with a line", [call({ "x-line": "a\r\nx-b: c" })], 1],
   ["a value with a null", [call({ "x-null": "a\0b" })], 1],
@@ -146,7 +146,7 @@ const tasks = async (): Promise<number> => {
 
 const ends = Buffer.from("the end!");
 
-/** Sends bytes, and a ping behind them; ready when the server has answered it or hung up. */
+/** Sends bytes and then a ping. Resolves when the server has answered the ping or hung up. */
 async function say(port: number, bytes: readonly Buffer[]): Promise<void> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", nothing);
@@ -160,7 +160,7 @@ async function say(port: number, bytes: readonly Buffer[]): Promise<void> {
     });
   });
   await Promise.race([closed, answered]);
-  // What was begun on a good stream is answered before the connection is left.
+  // The server answers calls on valid streams before the client closes the connection.
   socket.end();
   await closed;
 }

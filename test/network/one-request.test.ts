@@ -26,7 +26,7 @@ const thrower = (): never => {
 const throwing = (...names: string[]): Record<string, () => never> =>
   Object.fromEntries(names.map((name) => [name, thrower]));
 
-/** What is wrong with a response, or with its request, before the handler gets them. */
+/** Faults put into a response or its request before the handler gets them. */
 const breaks: Record<string, (response: NodeServerResponse, request: NodeServerRequest) => unknown> = {
   "setHeader throws": (response) => Object.assign(response, throwing("setHeader")),
   "writeHead throws": (response) => Object.assign(response, throwing("writeHead")),
@@ -85,7 +85,7 @@ const agent: Agent = {
   },
 };
 
-/** A server of somebody else with our handler, that breaks what a request's header names. */
+/** An embedder's server with our handler. It causes the fault that a request's header names. */
 async function embedded(version: 1 | 2): Promise<{ port: number; lines: Line[] }> {
   const lines: Line[] = [];
   setConstants(heartbeat, { intervalMs: 2 });
@@ -173,7 +173,7 @@ describe.each([
       if (!fault.includes("throws") || status === 200 || status === 404) continue;
       expect([name, ...lines.filter(({ level }) => level === "error")]).not.toHaveLength(1);
     }
-    // What is thrown in a timer or a promise is heard of a round later.
+    // Errors thrown in a timer or a promise arrive one round of the event loop later.
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(faults).toEqual([]);
   });

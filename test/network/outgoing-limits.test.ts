@@ -71,7 +71,7 @@ describe("a JSON-RPC batch of a hundred reads of a large task", () => {
     expect(responses.map(({ error }) => error?.message)).toEqual([
       `The answers of the batch exceed ${MIB} bytes; ask for this one alone.`,
       `The answers of the batch exceed ${MIB} bytes; the call was carried out.`,
-      // What comes behind the member that found no room is not read any more, whatever it is.
+      // The server may skip reads that come after the refused answer.
       expect.stringMatching(/does not exist|exceed/),
       "Method not found",
     ]);
@@ -80,7 +80,7 @@ describe("a JSON-RPC batch of a hundred reads of a large task", () => {
   });
 });
 
-/** How a client of each binding reads the whole task, as the server has it in the end. */
+/** Reads of the whole task over each binding. */
 const readers: readonly [string, (child: Child, id: string) => Promise<Task | object>][] = [
   ["REST", async ({ port }, id) => JSON.parse(`${(await http1(port)({ method: "GET", path: `/tasks/${id}` })).body}`)],
   [
@@ -260,7 +260,7 @@ describe("what waits for slow readers", () => {
     const tasks = [await task(served, "flood 32 524288"), await task(served, "flood 32 524288")];
     const small = await task(served, "flood 1 1");
     const first = await deaf(served, tasks[0] ?? "");
-    // Whoever reads the same shares what is held.
+    // Readers of one task share its bytes.
     const second = await deaf(served, tasks[0] ?? "");
     expect([first.statusCode, second.statusCode]).toEqual([200, 200]);
     expect([await statusOf(served, tasks[1] ?? ""), await statusOf(served, small)]).toEqual([429, 200]);
@@ -292,7 +292,7 @@ describe("what waits for slow readers", () => {
     // It has all of its own room left, and is told that the server has none: come again.
     const refused = await deaf(served, second, "127.0.0.2");
     expect([one.statusCode, refused.statusCode]).toEqual([200, 503]);
-    // What is held already is held once, for whomever.
+    // A held answer counts once, whichever address asks for it.
     const same = await deaf(served, first, "127.0.0.3");
     expect(same.statusCode).toBe(200);
     one.destroy();

@@ -37,7 +37,7 @@ function deafStream(session: ClientHttp2Session, headers: Record<string, string>
   return stream;
 }
 
-/** Reads on, with a window that is worth the name. */
+/** Continues to read, with a large window. */
 function hear(stream: Readable, heard: (bytes: number) => void): void {
   if ("session" in stream) (stream.session as ClientHttp2Session).settings({ initialWindowSize: MIB });
   stream.on("data", (chunk: Buffer) => heard(chunk.length)).resume();
@@ -51,7 +51,7 @@ const rpcBody = (method: string, id: string): string =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { id } });
 const window = { initialWindowSize: 16 };
 
-/** How somebody asks for a task over each binding, as a whole or as the first frame of a stream, and does not read. */
+/** Clients that ask for a task over each binding, whole or as the first frame of a stream, and do not read. */
 const ways: readonly [name: string, ask: (child: Child, id: string) => Readable][] = [
   ["REST", ({ port }, id) => deafSocket(port, `GET /tasks/${id} HTTP/1.1\r\nhost: localhost\r\n\r\n`)],
   [
@@ -133,7 +133,7 @@ describe("readers of a large task who never read", () => {
   let id: string;
   beforeAll(async () => {
     child = await start(512, { maxOutgoingBytesPerCaller: 2 ** 30 });
-    // As its client sees it, it has 24 MiB.
+    // The client sees 24 MiB.
     id = await task(child, "pause 48 524288");
   });
   afterAll(() => child.end());
@@ -145,7 +145,8 @@ describe("readers of a large task who never read", () => {
     await settled(child);
     await callBeside(figures, child.port);
     figures.print(`readers over ${name}`);
-    // Unshared they are twelve times 24 MiB at least: here the task itself, its pieces that are kept, and change.
+    // Unshared, the answers take at least twelve times 24 MiB. Shared, there are the task, its kept pieces and some
+    // overhead.
     expect(figures.grown).toBeLessThan(24 + 16 + 40);
     expect(child.ended()).toBe(false);
   });
@@ -157,7 +158,7 @@ describe("readers of a large task who have read it, and wait for its next event"
   beforeAll(async () => {
     child = await start(512);
     id = await task(child, "pause 48 524288");
-    // What the first reader makes the process keep is not counted for the others.
+    // A first read fills the caches, so that the measurements exclude them.
     await http1(child.port)({ method: "GET", path: `/tasks/${id}` });
   });
   afterAll(() => child.end());

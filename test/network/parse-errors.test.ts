@@ -16,7 +16,7 @@ function call(name: string, text: string, more = ""): string {
 
 const chunked = `POST / HTTP/1.1\r\n${HOST}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
 
-/** What comes behind the requests, and the status of the answer to it. */
+/** Bytes sent after the requests, and the status of the answer to them. */
 const behind: readonly (readonly [name: string, said: string, status: string, isEnded?: true])[] = [
   ["bytes that are no request", "NONSENSE\r\n\r\n", "400 Bad Request"],
   [
@@ -37,7 +37,7 @@ async function answered(said: string, isEnded: boolean): Promise<string[]> {
   if (isEnded) socket.end(said);
   else socket.write(said);
   await gates.reached("slow");
-  // What came in the same piece is parsed by then.
+  // The server has parsed the rest of the piece by then.
   await new Promise((resolve) => setImmediate(resolve));
   gates.open("slow");
   let text = "";

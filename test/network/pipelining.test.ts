@@ -109,7 +109,7 @@ const otherStreams: typeof streams = [
   ["a preflight", { ":method": "OPTIONS", ":path": "/tasks", origin: "http://a.example" }],
 ];
 
-/** What one client sends on each of its connections, and the port for it. */
+/** Bytes that a client sends on each of its connections, and their port. */
 type Flood = readonly [name: string, port: "port" | "grpcPort" | "adminPort", said: (id: string) => Buffer];
 
 const over1 = ([name, request]: (typeof routes)[number], port: Flood[1] = "port"): Flood => [

@@ -11,7 +11,7 @@ export interface RawRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string | undefined;
-  /** Whether the body comes in two pieces with a pause between them. */
+  /** Sends the body in two pieces with a pause between them. */
   readonly inPieces?: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface RawAnswer {
   readonly body: Buffer;
 }
 
-/** Sends a request and reads the whole answer; rejects when there is none. */
+/** Sends a request and returns the whole answer. Rejects if the server sends none. */
 export type Send = (request: RawRequest) => Promise<RawAnswer>;
 
 /** Timeout of an answer, in milliseconds: much longer than any of them takes. */
@@ -31,7 +31,7 @@ const PATIENCE_MS = 60_000;
 
 /** A client of a port that speaks HTTP/1.1, on connections that are kept. */
 export function http1(port: number): Send {
-  // A connection that waits for its next request has nobody else who listens to its errors.
+  // An idle connection has no other listener for its errors.
   const createConnection = (options: net.NetConnectOpts) => net.connect(options).on("error", () => {});
   const agent = Object.assign(new http.Agent({ keepAlive: true }), { createConnection });
   cleanup(() => agent.destroy());
@@ -51,7 +51,7 @@ export function http1(port: number): Send {
   };
 }
 
-/** A client of a port that speaks HTTP/2, on one connection as long as it lasts. */
+/** A client of a port that speaks HTTP/2. It keeps one connection until that ends. */
 export function http2Client(port: number): Send {
   let session: http2.ClientHttp2Session | undefined;
   cleanup(() => session?.destroy());
@@ -91,7 +91,7 @@ export function callBeside(figures: Figures, port: number, calls = 5): Promise<v
   return figures.during(calls, call);
 }
 
-/** How long the second piece is in coming, in milliseconds. */
+/** Delay of the second piece, in milliseconds. */
 const PAUSE_MS = 50;
 
 function sendInPieces(stream: Writable, body: Buffer): void {
@@ -101,7 +101,7 @@ function sendInPieces(stream: Writable, body: Buffer): void {
   setTimeout(() => stream.writable && stream.end(body.subarray(middle)), PAUSE_MS);
 }
 
-/** A connection of HTTP/2 whose end is no error of the test. */
+/** An HTTP/2 connection whose errors do not fail the test. */
 export function connect(port: number, settings: http2.Settings = {}): http2.ClientHttp2Session {
   const session = http2.connect(`http://127.0.0.1:${port}`, { settings });
   session.on("error", () => {});

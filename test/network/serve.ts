@@ -32,7 +32,7 @@ export interface Served {
   readonly grpcPort: number;
   readonly lines: readonly Line[];
   readonly gates: Gates;
-  /** What was logged as an error since it was last asked for: never because of what a client sent. */
+  /** Returns the errors logged since the last call. Input of clients must never cause any. */
   errors(): Line[];
 }
 
@@ -59,7 +59,7 @@ function agentOf(gates: Gates): Agent {
   };
 }
 
-/** Starts it; it ends with the test. */
+/** Starts a server that closes after the test. */
 export async function serve(more: Partial<ServerOptions> = {}): Promise<Served> {
   const lines: Line[] = [];
   const at = (level: keyof Logger) => (facts: object, message: string) => void lines.push({ level, facts, message });
@@ -85,7 +85,7 @@ export function messageOf(text: string, more: object = {}): { message: object } 
   return { message: { messageId: "m", role: "ROLE_USER", parts: [{ text }], ...more } };
 }
 
-/** Polls until it is so; the test's own time limit ends it. */
+/** Polls until the condition holds. The test's own timeout ends it. */
 export async function until(met: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await met())) await new Promise((resolve) => setTimeout(resolve, 10));
 }

@@ -10,8 +10,8 @@ import { bytesOf, envelope } from "./requests.js";
 import { messageOf } from "./serve.js";
 
 /**
- * How long it lasts, in milliseconds. `PARLEY_SIEGE_MS=200000 npx vitest run test/network/siege.test.ts` is longer than every
- * time limit there is, of a server with its defaults.
+ * Duration in milliseconds. `PARLEY_SIEGE_MS=200000 npx vitest run test/network/siege.test.ts` exceeds all default
+ * timeouts of a server.
  */
 const siegeMs = Number(process.env.PARLEY_SIEGE_MS ?? scaled(2_500, 5_000));
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => home.leave());
 
-/** Much more than fits between the two sides. */
+/** Much more than the buffers between both sides hold. */
 const flood = "stream 1000 16384 0";
 const rpc = `/${A2AService.typeName}/SubscribeToTask`;
 const resume = { "last-event-id": "1" };
@@ -41,7 +41,7 @@ const over2 = (path: string, type: string, body: Buffer | string): Buffer =>
     request(1, { ":path": path, "content-type": type, te: "trailers", ...resume }, Buffer.from(body)),
   ]);
 
-/** Where a peer stops, on every binding: before, within and after its request; none of them ever reads. */
+/** Points at which a peer stops, on every binding: before, within and after its request. No peer ever reads. */
 function stages(id: string): readonly (readonly [name: string, port: "http" | "grpc", said: Buffer])[] {
   const json = JSON.stringify({ id });
   const call = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SubscribeToTask", params: { id } });
@@ -92,7 +92,7 @@ describe("peers that stall at every stage, on every binding", () => {
       });
       await sleep(100);
     }
-    // Whoever does not read hears of the end only when it writes.
+    // A peer that does not read notices the end only when it writes.
     for (const peer of peers) peer.say();
     await sleep(200);
     for (const peer of peers) peer.say();
@@ -111,7 +111,7 @@ function send(text: string): Promise<Response> {
   return fetch(`${server.url}/message:send`, { method: "POST", headers, body: JSON.stringify(messageOf(text)) });
 }
 
-/** Says something and neither says nor reads anything more. */
+/** Sends some bytes, and then neither sends nor reads anything. */
 function stall(port: number, said: Buffer): { isOver(): boolean; say(): void; leave(): void } {
   let over = false;
   const socket = net.connect(port, "127.0.0.1").pause();

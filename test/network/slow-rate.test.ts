@@ -14,7 +14,7 @@ import { cleanup, messageOf, type Served, serve, until } from "./serve.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** What a reader has to take in half a second. */
+/** Readers have to take 4 KiB in half a second. */
 setConstantsOfFile(keepAlive, { intervalMs: 60_000 });
 beforeEach(() => setConstants(slowReader, { timeoutMs: 500, minBytes: 4_096 }));
 
@@ -88,10 +88,10 @@ const streams: typeof answers = [
   ],
 ];
 
-/** How a stream of HTTP/2 went whose client gives it a window of `step` bytes every 20 ms. */
+/** Result of an HTTP/2 stream whose client adds `step` bytes to its window every 20 ms. */
 interface Dripped {
   bytes: number;
-  /** Code of the frame that broke it off; undefined while it goes on, -1 when it came to its own end. */
+  /** Code of the frame that reset it; undefined while it is open, -1 after its own end. */
   code: number | undefined;
 }
 
@@ -100,7 +100,7 @@ function drip(port: number, headers: Record<string, string>, body: string | Buff
   const socket = net.connect(port, "127.0.0.1").on("error", () => {});
   const settings = Buffer.concat([
     frame(SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0])),
-    // On the connection as a whole it takes as much as there is.
+    // The window of the connection is as large as possible.
     frame(WINDOW_UPDATE, 0, 0, Buffer.from([0x3f, 0, 0, 0])),
   ]);
   socket.write(
@@ -154,7 +154,7 @@ describe("a reader that is slow and gets on", () => {
     setConstants(slowReader, { timeoutMs: 1_000, minBytes: 4_096 });
     const served = await serve();
     const id = await send(served, "flood 5 4096");
-    // 200 KiB a second: a stream of 400 KiB takes longer than a reader that stalls is given.
+    // 200 KiB a second. At this rate a stream of 400 KiB takes longer than the timeout of a stalled reader.
     const dripped = drip(served[port], ...ask(id), 4_096);
     await until(() => dripped.code !== undefined);
     // A server that is done may say that it needs nothing more of the request (RFC 9113, 8.1).
@@ -194,7 +194,7 @@ describe("a stream on which nothing waits", () => {
       });
     stream.end(body);
     await until(() => bytes > 0);
-    // Ten times what a reader that stalls is given.
+    // Ten times the timeout of a stalled reader.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(stream.closed).toBe(false);
     const before = bytes;
@@ -204,7 +204,7 @@ describe("a stream on which nothing waits", () => {
   });
 });
 
-/** A socket whose system takes so many bytes of it every 10 ms: what a real one takes, no test can choose. */
+/** A socket whose system accepts so many bytes every 10 ms. A test cannot set the rate of a real one. */
 function socketThat(takes: number, waiting: number): net.Socket {
   const handle = { bytesWritten: waiting, writeQueueSize: waiting };
   const socket = Object.assign(new net.Socket(), { _handle: null });
@@ -233,7 +233,7 @@ it("a connection whose client takes hardly anything of what waits is cut off, an
   let open = 5;
   for (const socket of [hardly, nothing]) socket.once("close", () => open--);
   await until(() => open === 3);
-  // Several times what it takes to be found slow.
+  // Several times the time after which a reader counts as slow.
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   expect(connections.size).toBe(3);
 });

@@ -24,7 +24,7 @@ async function bigTask({ port }: Served): Promise<string> {
   return (JSON.parse(answer.body.toString()) as { task: { id: string } }).task.id;
 }
 
-/** Somebody who asks for a whole stream, takes a little of it and stops reading. */
+/** A client that asks for a whole stream, takes a little of it and stops reading. */
 interface Slow {
   readonly begun: Promise<unknown>;
   /** Reads all that is left, and tells how many bytes came. */
@@ -95,7 +95,7 @@ describe("readers that do not read", () => {
     const figures = await Figures.begin(held);
     const all = Array.from({ length: count }, () => open(served, taskId));
     await Promise.all(all.map(({ begun }) => begun));
-    // Whatever fits between the two sides is under way, and nobody takes it.
+    // The buffers between both sides fill until the server waits.
     await until(settled());
     await callBeside(figures, served.port);
     figures.print(`slow readers over ${name}`);
@@ -109,7 +109,7 @@ describe("readers that do not read", () => {
   });
 });
 
-/** Whether memory has stopped to grow. */
+/** Returns a check that is true once memory has stopped growing. */
 function settled(): () => boolean {
   let last = 0;
   return () => {

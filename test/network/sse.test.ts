@@ -3,14 +3,14 @@ import { heartbeat } from "../../src/http/event-stream.js";
 import { http1 } from "./raw-http.js";
 import { messageOf, type Served, serve } from "./serve.js";
 
-/** Where Python's `str.splitlines()` breaks, which several clients read streams with. */
+/** Line breaks of Python's `str.splitlines()`, with which several clients read streams. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about.
 const pythonBreak = /\r\n|[\n\r\v\f\x1c-\x1e\u0085\u2028\u2029]/;
 
-/** Every character that anybody takes for a line break, and one that nobody does. */
+/** Every character that some client treats as a line break, and one ordinary character. */
 const text = "a\nb\rc\vd\fe\x1cf\x1dg\x1eh\u0085i\u2028j\u2029k\u00e4";
 
-/** What every event of a stream says, to a reader that breaks lines there. */
+/** Parses the events of a stream with the line breaks of Python. */
 function read(body: string): Record<string, unknown>[] {
   const lines = body.split(pythonBreak).filter((line) => line !== "");
   expect(lines.filter((line) => !/^(id: \d+|data: \{.*\}|:)$/.test(line))).toEqual([]);

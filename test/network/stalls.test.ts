@@ -22,7 +22,7 @@ setConstantsOfFile(keepAlive, { intervalMs: 100 });
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Much more than fits between the two sides. */
+/** Much more than the buffers between both sides hold. */
 const FLOOD = "flood 1024 16384";
 const rpc = `/${A2AService.typeName}/SendStreamingMessage`;
 const jsonBody = Buffer.from(JSON.stringify(messageOf(FLOOD)));
@@ -38,7 +38,7 @@ const post = (path: string, type: string, body: Buffer | string): Buffer =>
 const over2 = (path: string, type: string, body: Buffer | string): Buffer =>
   Buffer.concat([greedy, request(1, { ":path": path, "content-type": type, te: "trailers" }, Buffer.from(body))]);
 
-/** What somebody says who asks for a long stream and reads none of it. */
+/** Requests for a long stream, from a client that reads none of it. */
 const silent: [name: string, port: "port" | "grpcPort", said: Buffer][] = [
   ["JSON-RPC over HTTP/1.1", "port", post("/", "application/json", batch)],
   ["HTTP+JSON over HTTP/1.1", "port", post("/message:stream", "application/json", jsonBody)],
@@ -126,7 +126,7 @@ describe("a client that never ends its TLS handshake", () => {
   });
 });
 
-/** Says something, never reads, goes on to write now and then, and waits until the other side has hung up. */
+/** Sends bytes, never reads, writes now and then, and waits until the other side has hung up. */
 function cutOff(socket: net.Socket, said: Buffer, then: Buffer): Promise<void> {
   return new Promise((resolve) => {
     socket.write(said);
@@ -139,7 +139,7 @@ function cutOff(socket: net.Socket, said: Buffer, then: Buffer): Promise<void> {
   });
 }
 
-/** The server still answers on both ports, has nothing to complain of, and ends in order. */
+/** Checks that the server answers on both ports, has logged no error, and closes in order. */
 async function healthy(served: Served): Promise<void> {
   expect((await http1(served.port)({ method: "GET", path: "/tasks" })).status).toBe(200);
   const body = envelope(bytesOf({ rpc: "ListTasks", request: {} }));

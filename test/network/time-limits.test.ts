@@ -49,7 +49,7 @@ const begun = Buffer.concat([preface, settings]);
 const post = (target: string, type: string): string =>
   `POST ${target} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ncontent-length: 100\r\n\r\n{"a":`;
 
-/** What a client says before it says nothing more, and on which port. */
+/** Bytes that a client sends before it falls silent, and their port. */
 const silences: [name: string, port: "port" | "grpcPort", said: Buffer | string][] = [
   ["nothing at all", "port", ""],
   ["nothing at all", "grpcPort", ""],
@@ -74,7 +74,7 @@ const silences: [name: string, port: "port" | "grpcPort", said: Buffer | string]
 
 describe("a client that falls silent", () => {
   it("is cut off, whatever it said before and on whichever port", async () => {
-    // On its own port gRPC finds out by a ping, where nothing else would show.
+    // On its own port gRPC can notice a silent client only by a ping.
     const served = await serve({ limits: { requestTimeoutMs } });
     const figures = await Figures.begin(held);
     const open = new Set(silences);
@@ -107,7 +107,7 @@ describe("a client that falls silent", () => {
   );
 });
 
-/** Says something and waits until the other side has hung up. */
+/** Sends bytes and waits until the other side has hung up. */
 function closed(port: number, said: Buffer | string): Promise<void> {
   return new Promise((resolve) => {
     const socket = net.connect(port, "127.0.0.1", () => socket.write(said));
@@ -157,7 +157,7 @@ describe("a body that comes byte by byte", () => {
   });
 });
 
-/** The server still answers on both ports, has nothing to complain of, and ends in order. */
+/** Checks that the server answers on both ports, has logged no error, and closes in order. */
 async function healthy(served: Served): Promise<void> {
   expect((await http1(served.port)({ method: "GET", path: "/tasks" })).status).toBe(200);
   const body = envelope(bytesOf({ rpc: "ListTasks", request: {} }));

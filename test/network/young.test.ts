@@ -16,8 +16,8 @@ const CALLS = 3_000;
 const AT_ONCE = 10;
 
 /**
- * What a call may leave behind that only a full collection finds, in bytes. A call makes some 20 KB; the strings of its headers
- * are old at once, and what the server compiles meanwhile counts here, too.
+ * Maximum bytes per call that only a full collection frees. A call allocates about 20 KB. The strings of its headers
+ * are old at once, and code that the server compiles meanwhile counts too.
  */
 const MOST_KEPT = 1_200;
 
@@ -71,7 +71,7 @@ describe("a connection of HTTP/2 that lives as long as many calls", () => {
   ] as const)("keeps nothing of those that are over on the %s port", async (_, at, headers, body) => {
     const { child, ports } = await start();
     const session = connect(ports[at]);
-    // What is compiled and cached, and the connection itself, are old from now on.
+    // The first calls make the compiled code, the caches and the connection old.
     await calls(session, headers, body);
     const before = await heapAfter(child, "all");
     await calls(session, headers, body);
