@@ -53,7 +53,7 @@ describe("notifications of a server", () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
 
-    /** What came over the wire: which keys signed, and whether the library of the standard agrees. */
+    /** Ids of the keys that signed deliveries. */
     const kids = new Set<unknown>();
     const events: PushEvent[] = [];
     let failures = 0;

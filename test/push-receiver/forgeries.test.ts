@@ -23,7 +23,7 @@ import {
   webhook,
 } from "./world.js";
 
-/** What somebody does to a notification, or makes instead of it, and what comes of it. */
+/** A change to a notification, or a replacement for it, and the receiver's refusal. */
 type Forgery = readonly [what: string, forge: (sent: Sent) => Sent | Promise<Sent>, status: number, says: string];
 
 const withHeaders = (headers: Record<string, string | undefined>): Forgery[1] => {
@@ -281,7 +281,7 @@ describe.each(kinds)("a notification with a signature by %s", (kind) => {
     const answer = await post(await forge(await notification(signing)));
     expect(answer).toMatchObject({ status, text: expect.stringContaining(says) });
     expect(events).toEqual([]);
-    // Refusals say nothing of what would have been right.
+    // Refusals do not reveal the expected values.
     expect(answer.text).not.toContain(trusting.secret);
   });
 
@@ -386,7 +386,7 @@ describe("what was overheard", () => {
     expect((await (await webhook(trust.jwt)).post(await notification(by))).status).toBe(403);
     const keys = { keys: [{ key: trusting.key.pem, kid: "k1" }] };
     expect((await (await webhook(trust.v1)).post(await notification(keys))).status).toBe(403);
-    // Of two that are there each has to be right.
+    // If there are two, both have to be right.
     const both = await webhook({ ...trust.jwt, ...trust.v1 });
     const sent = await notification(signing);
     const half = { ...sent.headers, "webhook-signature": "v1,AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=" };

@@ -9,7 +9,7 @@ import { bodyOf, idOf, notification, signing, trust } from "./world.js";
 const everything = createPushReceiver({ ...trust.jwt, ...trust.v1, ...trust.v1a });
 const unsigned = createPushReceiver({ acceptUnsigned: true, tokens: ["t"] });
 
-/** Pieces of which inputs are made that come near to what is right. */
+/** Fragments that make inputs nearly valid. */
 const piece = fc.oneof(
   fc.string({ unit: "binary", maxLength: 40 }),
   fc.constantFrom(
@@ -40,7 +40,7 @@ describe("whatever comes", () => {
         fc.pre(Object.entries(changed).some(([name, value]) => sent.headers[name] !== value));
         const request = { headers: { ...sent.headers, ...changed }, body: sent.body };
         const event = await everything.receive(request).catch((error: unknown) => error);
-        // One signature may be taken away where another one is right. What is believed is what was signed.
+        // A mutation may remove one of two valid signatures. The receiver still accepts only signed values.
         if (event instanceof PushRefusal) return;
         expect(event).toMatchObject({ taskId: "task-1", eventId: idOf("task-1", "config-1", 1) });
         const { generation, configId, signatures } = event as PushEvent;

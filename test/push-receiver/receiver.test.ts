@@ -149,7 +149,7 @@ describe("a receiver", () => {
       { order: "new" },
     ]);
     expect((await trusting.post({ ...bare, headers: { "content-type": "application/json" } })).status).toBe(403);
-    // What it can check it checks all the same.
+    // It still checks the signatures that it can check.
     const checking = await webhook({ ...trust.jwt, acceptUnsigned: true, tokens: ["secret token"] });
     const forged = {
       "Parley-Signature":
@@ -236,7 +236,7 @@ describe("what is sent more than once", () => {
     const answers = await Promise.all([post(first), post(again)]);
     answers.push(await post(first), await post(again));
     expect(events).toHaveLength(1);
-    // One that comes while the first is being handled is asked to come again.
+    // A repeat that arrives while the first is being handled is asked to come again.
     for (const { status, headers } of answers) {
       if (status === 503) expect(headers.get("retry-after")).toBe("1");
       else expect(status).toBe(204);

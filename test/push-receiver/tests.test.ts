@@ -45,7 +45,7 @@ describe("a receiver that gets a test event", () => {
     for (let times = 0; times < 2; times++) expect(await test()).toMatchObject({ status: 204, failure: "" });
     expect(events).toHaveLength(1);
     expect(logged).toEqual(["a test event arrived", "a test event arrived"]);
-    // It counts as nothing that was handled: what comes next is new.
+    // A test event does not count as handled, so the next event is new.
     await log.complete();
     one.news();
     await expect.poll(() => events.length, patience).toBe(2);

@@ -29,7 +29,7 @@ afterEachTest(async () => {
   }
 });
 
-/** Listens on a free port; its URL. It is closed after the test. */
+/** Listens on a free port until the test ends. Returns the URL. */
 export async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   closing.push(server);
@@ -37,7 +37,7 @@ export async function listen(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** What a server knows, and what its receivers know of it. */
+/** Keys and secrets that a server and its receivers share. */
 export interface Trusting {
   readonly key: KeyPair;
   readonly secret: string;
@@ -57,7 +57,7 @@ export const signing: PushSigningOptions = {
   secretPer: "server",
 };
 
-/** What a receiver needs to trust one kind of signature. */
+/** Options with which a receiver trusts one kind of signature. */
 export const trust = {
   jwt: { servers: [{ url: issuer, jwks: jwksOf(["k1", trusting.key]) }], audience },
   v1: { secrets: [trusting.secret] },
@@ -77,7 +77,7 @@ export interface Sent {
   readonly body: string;
 }
 
-/** What is in a notification. */
+/** Values of a notification. */
 export interface Facts {
   readonly taskId?: string;
   readonly configId?: string;
@@ -120,7 +120,7 @@ export async function notification(by: PushSigningOptions | undefined, facts: Fa
   return { headers, body };
 }
 
-/** A JWT by somebody who has a key, with any claims. */
+/** Signs a JWT with any key, header and claims. */
 export async function jwtBy(jwk: object, header: object, claims: object): Promise<string> {
   const alg = (header as { alg: string }).alg;
   const key = await importJWK(jwk as JWK, alg);

@@ -88,7 +88,7 @@ class World {
     return { id, configs: `/tasks/${id}/pushNotificationConfigs` };
   }
 
-  /** Which of the secrets the file and what is beside it have, as they are. */
+  /** Secrets that the file, or a file beside it, contains in plain text. */
   inFile(): string[] {
     const folder = dirname(this.path);
     const files = readdirSync(folder).filter((name) => name.startsWith(basename(this.path)));
@@ -230,7 +230,7 @@ describe("other keys", () => {
     await expect.poll(() => world.receiver.of("/other").length, { timeout: 20_000 }).toBe(1);
     expect(world.receiver.of("/secret-path?key=secret-query")).toHaveLength(2);
     expect(await world.server?.push?.deadLetters()).toEqual([]);
-    // With the key again, whatever was put off goes on from where it was: here at once, since it is replaced.
+    // With the key again, deferred deliveries continue. A replacement makes these due at once.
     await world.start([second, first]);
     const again = await world.call("POST", configs, configuration(world.receiver, "one"));
     expect(again.status).toBe(200);

@@ -8,7 +8,7 @@ import { setConstants } from "../support/constants.js";
 import { accept, Receiver, refuse } from "./receiver.js";
 import { Log, Rig, type RigOptions, status } from "./rig.js";
 
-/** What the audit log has of notifications that do not arrive. */
+/** Audit records of notifications that do not arrive. */
 
 const patience = { timeout: 20_000, interval: 10 };
 let store: TaskStore;

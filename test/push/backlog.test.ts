@@ -22,7 +22,7 @@ const stores: [string, () => TaskStore][] = [
   ],
 ];
 
-/** Answers a little later, as a host does that is busy. */
+/** Answers with a short delay, like a busy host. */
 const busy: Answer = (_, response) => void setTimeout(() => response.writeHead(204).end(), 2);
 
 async function logs(store: TaskStore, receiver: Receiver, count: number): Promise<Log[]> {
@@ -49,7 +49,7 @@ describe.each(stores)("a backlog of one host, on the store %s", { timeout: 120_0
     await expect.poll(() => receiver.hits.length, patience).toBe(800);
     for (const [index, log] of all.entries()) expect(receiver.generationsOf(`/${index}`)).toEqual(log.generations);
     await expect.poll(() => store.nextDelivery(), patience).toBeUndefined();
-    // Some more than there are: until the host has taken something nobody knows how much it takes.
+    // The bound exceeds the backlog, because the dispatcher claims extra rows until it has learned the host's rate.
     expect(claims.rows).toBeLessThan(440);
     expect(claims.calls).toBeLessThan(400);
   });

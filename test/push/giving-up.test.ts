@@ -48,7 +48,7 @@ describe("a configuration that fails", () => {
     expect(await one.control.deadLetters({ owner: "somebody else" })).toEqual([]);
     expect(await one.control.deadLetters({ after: dead as never })).toEqual([]);
     expect(one.control.status()).toMatchObject({ sent: 2, givenUp: 1 });
-    // Nobody tries what was given up, whatever comes.
+    // A delivery that was given up is not retried, whatever happens.
     const tries = receiver.hits.length;
     await log.append([chunk("3")]);
     one.news();
@@ -110,7 +110,7 @@ describe("a configuration that fails", () => {
     };
     const one = await rig({ retryMs: 100, limits: { maxPushAgeMs: 2_000 } }).start();
     const log = await Log.create(store, [receiver.url("/a")]);
-    // Each fails once, all together for longer than the age.
+    // Each delivery fails once. Together they take longer than the maximum age.
     for (let i = 0; i < 60; i++) await log.append([chunk(`${i}`)]);
     one.news();
     await has("/a", log);
@@ -222,7 +222,7 @@ describe("an end", () => {
     one.news();
     await expect.poll(() => receiver.hits.length, patience).toBe(1);
     const drained = one.dispatcher.drain(10_000);
-    // What waited for the host is free before the grace is over.
+    // Deliveries that wait for the host are released before the grace period is over.
     await expect.poll(() => store.nextDelivery(), patience).toBeDefined();
     answer();
     await drained;
@@ -325,7 +325,8 @@ describe("a store", () => {
     await Log.create(store, [receiver.url("/a")]);
     one.news();
     await expect.poll(() => receiver.hits.length, patience).toBe(1);
-    // The next try would be due by now: it is in no store yet, and nothing looks for it again for half a minute.
+    // The next retry would be due by now. The store does not have it yet, and the dispatcher polls only every half
+    // minute.
     await sleep(200);
     receiver.answer = accept;
     go();

@@ -78,7 +78,7 @@ describe("a configuration of another version", () => {
     const load = vi.spyOn(store, "load");
     const read = vi.spyOn(store, "read");
     await log.configure(receiver.url("/old"), "0.9");
-    // A task beyond what is sent without waiting for room.
+    // A task larger than the dispatcher sends without waiting for room.
     await log.append([chunk("x".repeat(200 * 1024))]);
     await rig.start();
     for (let sent = 0; sent < events; ) {

@@ -10,7 +10,7 @@ export interface Hit {
   readonly generation: number;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
-  /** `performance.now()` when all of it was here. */
+  /** `performance.now()` when the whole request had arrived. */
   readonly at: number;
 }
 
@@ -63,7 +63,7 @@ export class Receiver {
     return `http://127.0.0.1:${this.port}${path}`;
   }
 
-  /** What came for a path, in the order of its arrival. */
+  /** Requests for a path, in order of arrival. */
   of(path: string): Hit[] {
     return this.hits.filter((hit) => hit.path === path);
   }

@@ -25,7 +25,7 @@ async function replace(
   await store.putPushConfig({ taskId, configId, bytes, target, maxPerTask: 16, maxPerOwner: 16, now: Date.now() });
 }
 
-/** A webhook that keeps what it gets until it is told to answer. */
+/** A webhook that answers only when the test tells it to. */
 async function slow(): Promise<{ webhook: Receiver; answer: () => void }> {
   const open: (() => void)[] = [];
   const webhook = await receive((_, response) => void open.push(() => response.writeHead(204).end()));
@@ -130,7 +130,7 @@ describe("a configuration that is deleted", () => {
     one.news();
     await expect.poll(() => webhook.hits.length, patience).toBe(1);
     await store.deletePushConfig({ taskId: log.head.taskId, configId: "/a" });
-    // What was confirmed a moment ago is not asked about for each notification.
+    // The dispatcher trusts a confirmed configuration for a second, so the test waits longer.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     answer();
     await expect.poll(() => one.dispatcher.status.working, patience).toBe(0);

@@ -38,7 +38,7 @@ describe("a retry of a message with a push notification configuration", () => {
     const again = await send("one");
     expect([again.status, again.task?.id]).toEqual([200, first.task?.id]);
     expect(asked()).toBeGreaterThanOrEqual(1);
-    // A message that nobody has sent before is refused, and its key stays free.
+    // A new message is refused, and its idempotency key stays free.
     expect((await send("two")).status).toBe(400);
     const { tasks } = (await (await fetch(`${server?.url}/tasks`)).json()) as { tasks: unknown[] };
     expect(tasks).toHaveLength(1);

@@ -34,14 +34,14 @@ import type { Receiver } from "./receiver.js";
 
 export const vault: ConfigVault = new ConfigVault([]);
 
-/** Limits under which tests need not wait long. */
+/** Limits that keep tests short. */
 export const quick: Limits = {
   ...defaultLimits,
   maxPushRetryMs: 400,
   pushTimeoutMs: 2_000,
 };
 
-/** How a rig differs from a process that is alone with its store. */
+/** Differences of a rig from a process that has its store to itself. */
 export interface RigOptions
   extends Partial<
     Pick<
@@ -52,11 +52,11 @@ export interface RigOptions
   readonly limits?: Partial<Limits>;
   /** The time of the first retry in milliseconds; default 20. */
   readonly retryMs?: number;
-  /** When hosts rest; default at most 200 milliseconds. */
+  /** Rest of failing hosts. Default: at most 200 milliseconds. */
   readonly rest?: Partial<Record<keyof typeof hostRest, number>>;
   readonly leaseMs?: number;
   readonly isSteady?: () => boolean;
-  /** Where names lead to. */
+  /** Look-up of host names. */
   readonly lookup?: TargetLookup;
   /** Ports that may be reached. */
   readonly receivers: readonly Receiver[];
@@ -68,7 +68,7 @@ export class Rig {
   readonly control: PushControl;
   readonly operations: PushOperations;
   readonly logged: { facts: object; message: string }[] = [];
-  /** What the log has for whoever looks for a fault. */
+  /** Debug lines of the log. */
   readonly debugged: { facts: object; message: string }[] = [];
   readonly pushes: EnginePushes;
   /** Ends its heartbeats, as if the process were stopped. */

@@ -28,7 +28,7 @@ describe("ConfigVault", () => {
     const plain = { ...config, id: "", taskId: "" };
     const before = toBinary(PushConfigSchema, create(PushConfigSchema, { form: { case: "plain", value: plain } }));
     expect(new ConfigVault([]).open(place, before)).toEqual({ config, version: "" });
-    // What such a server wrote, encrypted by the first key.
+    // Bytes that an older server stored, encrypted with the first key.
     const sealed =
       "El0KC20xeUVaQlBfOU0wEgzyf6fOYhIjXnE6TrIaQPVwISYeAA6PG/nLkYhZ21RVI2AB4219QRMaS0giDDBcAy54ZDVZXBG5SLZg2VofbdVVttGIEQt94YvTsRyiZL8=";
     expect(new ConfigVault([key(1)]).open(place, Buffer.from(sealed, "base64"))).toMatchObject({
@@ -60,7 +60,7 @@ describe("ConfigVault", () => {
       true,
     ]);
     expect(new ConfigVault([]).isCurrent(plain)).toBe(true);
-    // Without any key there is nothing to bring it up to.
+    // Without a key the vault cannot encrypt the value anew, so the value counts as current.
     expect(new ConfigVault([]).isCurrent(older)).toBe(true);
   });
 

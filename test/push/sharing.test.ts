@@ -96,7 +96,7 @@ describe.each(kinds)("two dispatchers on one store in %s", { timeout: 120_000 },
     one.news();
     await expect.poll(() => receiver.hits.length, patience).toBeGreaterThan(100);
     const two = await new Rig(there, { receivers: [receiver], limits, leaseMs, pollMs: 50 }).start();
-    // It goes on to run, as a process whose store does not take its signs of life.
+    // The process continues to run, but its store does not accept its heartbeats.
     one.silent = true;
     one.pushes.heartbeat = () => Promise.reject(new Error("the store does not answer"));
     await expect.poll(() => two.control.status().sent, patience).toBeGreaterThan(100);
@@ -114,7 +114,7 @@ describe.each(kinds)("two dispatchers on one store in %s", { timeout: 120_000 },
       for (const log of all) await log.append(Array.from({ length: 50 }, () => chunk("x")));
       one.news();
       await sleep(100);
-      // Nothing in this process goes on meanwhile.
+      // This blocks the whole process.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * leaseMs);
     }
     await expectAll(all);

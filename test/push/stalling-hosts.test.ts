@@ -64,7 +64,7 @@ describe("hosts that stall, more of them than there are places,", () => {
   it("are each tried in their turn", async () => {
     const good = await receive();
     const { hosts } = await stalled(good);
-    // Whoever closes makes room for the next one.
+    // A host that closes its connection makes room for the next one.
     for (const host of hosts) host.answer = (_, response) => response.writeHead(204).end();
     const waiting = hosts.filter(({ hits }) => hits.length === 0);
     expect(waiting.length).toBeGreaterThan(15);
@@ -74,7 +74,7 @@ describe("hosts that stall, more of them than there are places,", () => {
 });
 
 describe("hosts that took what came, and then stall all together,", () => {
-  /** A host of alice's that has taken one notification, and hosts of somebody else that have taken some. */
+  /** A host of alice that has accepted one notification, and hosts of another owner that have accepted some. */
   async function known(events: readonly (readonly ReturnType<typeof chunk>[])[], most: Partial<Limits>) {
     let isStalled = false;
     const answer: Answer = (_, response) => void (isStalled || response.writeHead(204).end());

@@ -2,8 +2,8 @@ import { BlockList } from "node:net";
 import fc from "fast-check";
 
 /**
- * What must not be reached, as the registries of special addresses have it (IANA, RFC 6890 and those after it), written down once more
- * and judged by other means than the guard's.
+ * Forbidden addresses, from the IANA registries of special addresses (RFC 6890 and its successors). The list is
+ * independent of the guard's, and another algorithm judges it.
  */
 const inner4 = [
   ["0.0.0.0", 8],
@@ -27,7 +27,7 @@ const inner4 = [
   ["240.0.0.0", 4],
 ] as const;
 
-/** The same of IPv6; all that is not in 2000::/3 is no address of the internet. */
+/** Forbidden IPv6 addresses. Only 2000::/3 belongs to the internet. */
 const inner6 = [
   ["::", 3],
   ["4000::", 2],
@@ -72,7 +72,7 @@ export const innerV4: fc.Arbitrary<Uint8Array> = fc
 /** Any IPv4 address of the internet. */
 export const publicV4: fc.Arbitrary<Uint8Array> = bytes4.filter((bytes) => !isInner(bytes));
 
-/** An IPv4 address as somebody may write it. */
+/** An IPv4 address in any spelling that a URL may have. */
 export const writtenV4 = (bytes: Uint8Array): fc.Arbitrary<string> => {
   const [a = 0, b = 0, c = 0, d = 0] = bytes;
   const part = (value: number): fc.Arbitrary<string> =>
@@ -138,7 +138,7 @@ export const innerV6: fc.Arbitrary<number[]> = fc
     });
   });
 
-/** Whether it must not be reached. */
+/** True for an address that the guard must refuse. */
 const isInnerV6 = (words: readonly number[]): boolean => six.check(plainV6(words), "ipv6");
 
 /** Any IPv6 address of the internet, and none in which others would see one of IPv4. */
@@ -148,7 +148,7 @@ export const publicV6: fc.Arbitrary<number[]> = words6
 
 export const plainV6 = (words: readonly number[]): string => words.map((word) => word.toString(16)).join(":");
 
-/** An IPv6 address as somebody may write it: with zeros or without, in capitals, shortened anywhere, its end as IPv4. */
+/** An IPv6 address in any spelling: with zeros or without, in capitals, shortened anywhere, its end as IPv4. */
 export const writtenV6 = (words: readonly number[]): fc.Arbitrary<string> =>
   fc
     .tuple(fc.array(fc.nat(3), { minLength: 8, maxLength: 8 }), fc.boolean(), fc.boolean(), fc.nat(7), fc.nat(8))

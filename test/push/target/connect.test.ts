@@ -12,7 +12,7 @@ describe("guardedConnector()", () => {
     const port = await world.tcp(() => {});
     const { allow: _, ...options } = here(port);
     const guard = new TargetGuard(options);
-    // As if nothing had judged the answer of the look-up.
+    // Skips the check of the look-up's answer.
     const blind = Object.create(guard, {
       lookup: {
         value: (_: string, { all }: { all?: boolean }, callback: (...each: unknown[]) => void) => {

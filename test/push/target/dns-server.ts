@@ -2,16 +2,16 @@ import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { promises as dns } from "node:dns";
 import { isIPv4, isIPv6 } from "node:net";
 
-/** What a name has: addresses, or the name that it is another one for. */
+/** Record of a name: an address, or the name that it is an alias of. */
 export type DnsRecord = string;
 
-/** How a server answers a question: with records, with an error of DNS, or not at all. */
+/** Answer to a question: records, an error of DNS, or silence. */
 export type DnsAnswer = readonly DnsRecord[] | "NXDOMAIN" | "SERVFAIL" | "silence";
 
 const codes = { NXDOMAIN: 3, SERVFAIL: 2 } as const;
 const types = { 1: "A", 28: "AAAA" } as Readonly<Record<number, "A" | "AAAA">>;
 
-/** A DNS server on UDP that answers as a test says, question by question. */
+/** A DNS server on UDP whose answers a test sets question by question. */
 export class DnsServer {
   readonly #socket: Socket;
   readonly #zone = new Map<string, DnsAnswer[]>();
@@ -40,12 +40,15 @@ export class DnsServer {
     return resolver;
   }
 
-  /** What a name has from now on. Of several answers each is for one look-up (of A and AAAA), the last one for all after it. */
+  /**
+   * Sets the answers for a name. Each of several answers serves one look-up (of A and AAAA); the last one serves all
+   * later ones.
+   */
   set(name: string, ...answers: DnsAnswer[]): void {
     this.#zone.set(name, answers);
   }
 
-  /** How often a name was looked up. */
+  /** Number of look-ups of a name. */
   lookups(name: string): number {
     return this.asked.filter((each) => each === `A ${name}`).length;
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ForbiddenTarget, TargetGuard } from "../../../src/push/target/guard.js";
 import { forbidden, spellings } from "./forbidden.js";
 
-/** As open as options make it, but for what is inside. */
+/** A guard with every option open; only inner addresses are forbidden. */
 const guard = new TargetGuard({
   allowHttp: true,
   lookup: (host) => Promise.reject(new Error(`${host} was looked up`)),
@@ -24,7 +24,7 @@ describe("hosts that must not be reached", () => {
     await expect(guard.check(`http://${host}:80/hook`)).rejects.toMatchObject(refused);
   });
 
-  // What a URL may look like is one rule; this is the other one, which sockets meet as well.
+  // The guard judges hosts by itself, because sockets reach it without the rule for URLs.
   it.each(table.filter(([, host]) => URL.canParse(`https://${host}/`)))(
     "%s: %s, as a URL has it in the end",
     (_, host) => {

@@ -1,4 +1,4 @@
-/** Hosts as somebody might write them in a URL, with what they are: separated by spaces. */
+/** Forbidden hosts in the spellings of URLs, by their kind. Spaces separate them. */
 const hosts = (text: string): string[] => text.trim().split(/\s+/);
 
 /** One address in every spelling that some parser, translator or resolver takes for it. */

@@ -273,7 +273,7 @@ describe("a receiver", () => {
         timeoutMs: 700,
       }),
     ).toEqual(outcome);
-    // Nothing is left of one that did not behave.
+    // The connection of a misbehaving receiver is closed.
     if ((outcome as { kind: string }).kind === "failed") {
       await expect.poll(() => sockets.every((socket) => socket.destroyed || socket.readableEnded)).toBe(true);
     }

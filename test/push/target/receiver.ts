@@ -6,7 +6,7 @@ import type { TargetOptions } from "../../../src/push/options.js";
 import { createPoster, type Poster, type PostOutcome, type PostRequest } from "../../../src/push/target/post.js";
 import { targetOf } from "../../../src/push/target/target-url.js";
 
-/** What a test opened, closed at its end. */
+/** Resources of a test, closed at its end. */
 export class World {
   readonly #ends: (() => unknown)[] = [];
 
@@ -30,7 +30,7 @@ export class World {
     const server = createNetServer((socket) => {
       sockets.add(socket.on("error", () => {}));
       onSocket(socket);
-      // Without that nobody would notice its end.
+      // A paused socket would not notice its end.
       socket.resume();
     });
     const port = await this.#listen(server);
@@ -64,12 +64,12 @@ export const here = (port: number): TargetOptions => ({
   allow: ["127.0.0.1", "localhost"],
 });
 
-/** Sends one POST to a URL, which no guard has seen but that of the poster. */
+/** Sends one POST to a URL, which only the poster's own guard checks. */
 export async function post(poster: Poster, url: string, request: Partial<PostRequest> = {}): Promise<PostOutcome> {
   const target = targetOf(new URL(url));
   const headers = { "content-type": "application/a2a+json" };
   const outcome = await poster.post({ target, headers, body: "{}", timeoutMs: 10_000, ...request });
-  // What was answered is what test/push/attempt-history.test.ts is about.
+  // Answers are checked in test/push/attempt-history.test.ts.
   const { answer: _, ...rest } = outcome;
   if (rest.kind !== "failed") return rest;
   const { status: __, ...failed } = rest;

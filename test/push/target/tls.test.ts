@@ -72,7 +72,7 @@ describe("TLS", () => {
     ["TLSv1.2", accepted],
     ["TLSv1.3", accepted],
   ] as const)("of %s", async (version, outcome) => {
-    // As a process has it whose flags or whose host let older versions in.
+    // Flags of a process or its host may allow older versions.
     const before = { DEFAULT_MIN_VERSION: tls.DEFAULT_MIN_VERSION, DEFAULT_CIPHERS: tls.DEFAULT_CIPHERS };
     Object.assign(tls, { DEFAULT_MIN_VERSION: "TLSv1", DEFAULT_CIPHERS: "DEFAULT@SECLEVEL=0" });
     world.onEnd(() => Object.assign(tls, before));
