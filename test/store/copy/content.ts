@@ -58,7 +58,7 @@ export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 /** Histories with everything that a store keeps. */
 export const histories: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 1, maxLength: 60, size: "max" });
 
-/** Carries a history out by the requests of the store's contract. What a store refuses is left out. */
+/** Applies a history through the store's interface. Steps that the store refuses are skipped. */
 export async function fill(store: TaskStore, steps: readonly Step[]): Promise<void> {
   for (const each of steps) {
     try {

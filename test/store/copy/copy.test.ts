@@ -60,7 +60,8 @@ describe.skipIf(bin === undefined)("copyStore()", () => {
       expect(await using(await open(between), contentOf)).toEqual(before);
       await copy(await postgresSource(between), sqliteTarget(to));
       expect(await using(await open(to), contentOf)).toEqual(before);
-      // Counters and limits go on from what was copied. Which of two equally due deliveries comes first may differ.
+      // Counters and limits continue from the copied values. The order of deliveries that are due at the same time may
+      // differ.
       const more = steps.filter((step) => step.do !== "deliver").slice(0, 20);
       for (const place of [from, to]) await using(await open(place), (store) => fill(store, more));
       expect(await using(await open(to), contentOf)).toEqual(await using(await open(from), contentOf));

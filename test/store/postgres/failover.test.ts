@@ -93,7 +93,7 @@ describe.skipIf(bin === "")("postgresStore whose primary is replaced by its stan
     const store = await open();
     const head = await create(store, { taskId: "a" });
     await level();
-    // The old primary goes on, and the connections to it stay.
+    // The old primary keeps running, with its open connections.
     standby.promote();
     way.turn(standby, { cut: false });
     const other = await open();

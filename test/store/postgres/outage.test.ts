@@ -144,7 +144,7 @@ describe.skipIf(bin === undefined)("postgresStore", () => {
       const waits = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
       let append: Promise<unknown>;
       let state: string;
-      // Until the server knows the setting, commits wait for nobody.
+      // Commits do not wait until the server has read the setting.
       for (;;) {
         state = "open";
         append = store.append(followRequest(head));

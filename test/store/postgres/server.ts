@@ -69,7 +69,7 @@ export class PostgresServer {
     this.#run("pg_ctl", ["-D", join(this.folder, "data"), "-w", "-m", mode, "stop"]);
   }
 
-  /** Ends the server at once, without a last word to anybody. */
+  /** Kills the server without a clean shutdown. */
   kill(): void {
     const postmaster = Number(readFileSync(join(this.folder, "data", "postmaster.pid"), "utf8").split("\n")[0]);
     const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, "utf8").match(/\d+/g) ?? [];

@@ -274,7 +274,7 @@ describe("restoreFile()", () => {
     const { path, backup } = await backedUp();
     await expect(restoreFile(backup, path)).rejects.toThrow("exists, and is not replaced");
     open(path);
-    // As an operator might who takes the file of a running server away.
+    // An operator might move away the file of a running server.
     renameSync(path, `${path}-old`);
     await expect(restoreFile(backup, path)).rejects.toThrow("has it open");
     expect(existsSync(path)).toBe(false);
@@ -356,7 +356,7 @@ describe("a restored store", () => {
     }
     expect(ids.size).toBe(2);
     await backUpFile(`${path}.two`, `${path}.bak2`);
-    // As one who knows no restore.
+    // An operator might copy the file without `restore`.
     copyFileSync(`${path}.bak2`, `${path}.three`);
     const store = open(`${path}.three`);
     expect(store.restorations).toHaveLength(2);

@@ -11,8 +11,8 @@ import { type ClaimedDelivery, NO_HOLDER, type TaskStore } from "../../../src/st
 import { openDatabase } from "../../support/database.js";
 
 /**
- * What the tests run in a process of its own: `child.ts <what> <file> [<name>] [<synchronous>]`. It says on its output what it was
- * told was done, one line each.
+ * Runs one command of a test in its own process: `child.ts <what> <file> [<name>] [<synchronous>]`. It prints a line
+ * for each acknowledged write.
  */
 const [what, path = "", name = "", mode = "FULL"] = process.argv.slice(2);
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
@@ -81,8 +81,8 @@ async function appendForEver(): Promise<void> {
 }
 
 /**
- * Callers whose tasks come with a push configuration, grow and end, and a holder that delivers: what was acknowledged is said,
- * `appended` or `delivered` with the task and the position.
+ * Runs callers whose tasks have a push configuration, grow and end, and a holder that delivers. Prints `appended` or
+ * `delivered` with the task and the position of each acknowledgement.
  */
 async function deliverForEver(): Promise<void> {
   const store = sqliteStore(path);
@@ -124,7 +124,7 @@ async function deliverForEver(): Promise<void> {
   await Promise.all([...Array.from({ length: 8 }, (_, caller) => grow(caller)), deliver()]);
 }
 
-/** Has the file alone, gives deliveries up, and says what is due again, by its task. */
+/** Opens the file exclusively, gives deliveries up, and prints the tasks whose deliveries become due again. */
 async function giveUpAndLook(): Promise<void> {
   const store = sqliteStore(path);
   for (const taskId of ["a", "b", "c"]) {
@@ -139,7 +139,7 @@ async function giveUpAndLook(): Promise<void> {
   }
   say("given up");
   for (;;) {
-    // News come without a word of this process's own.
+    // The loop polls, because this process itself causes no notification.
     await sleep(20);
     for (const { taskId, configId } of await store.claimDeliveries({ ...claim, now: Date.now() })) {
       say(`${taskId} ${configId}`);
@@ -161,7 +161,7 @@ async function appendAndLeave(): Promise<void> {
   say("appended");
 }
 
-/** Has a store open until it is asked to end, and takes a moment for that. */
+/** Keeps a store open until it is asked to close it, and takes a moment for that. */
 function openUntilTold(): void {
   const store = sqliteStore(path);
   const stay = setInterval(() => {}, 1_000);
@@ -188,7 +188,7 @@ function shareUntilTold(): void {
   say("shared");
 }
 
-/** Takes leases, and lives for ever. */
+/** Takes leases and never exits. */
 async function takeLeases(count: number): Promise<void> {
   const store = sqliteStore(path);
   setInterval(() => {}, 1_000);
@@ -198,7 +198,7 @@ async function takeLeases(count: number): Promise<void> {
   }
 }
 
-/** Says how far it is after each part, and waits long enough to be killed there. */
+/** Prints its progress after each part, and waits long enough to be killed there. */
 function migrateSlowly(): void {
   migrate(openDatabase(path), SCHEMA_VERSION, (bytes) => {
     say(String(bytes));
@@ -206,7 +206,7 @@ function migrateSlowly(): void {
   });
 }
 
-/** Claims deliveries, says which, and ends every second one. */
+/** Claims deliveries, prints them, and ends every second one. */
 async function deliverSome(store: TaskStore, round: number): Promise<void> {
   const request = { holder: name, leaseMs: 60_000, now: 9_999, limit: 3 };
   for (const { taskId, configId, claim } of await store.claimDeliveries(request)) {

@@ -25,7 +25,7 @@ beforeEach(() => {
   queries = [];
 });
 
-/** Notes what is run on a connection, apart those statements that give rows. */
+/** Records the statements that a connection runs, apart from those that return rows. */
 function recorded(real: Database): Database {
   for (const kind of ["rows", "values"] as const) {
     const prepare = real[kind].bind(real) as (sql: string) => Query<never>;

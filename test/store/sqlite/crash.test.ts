@@ -89,7 +89,7 @@ describe("a process that is killed while it delivers", () => {
   }, 60_000);
 });
 
-/** What is stored of an owner: the number of tasks. All of each is there. */
+/** Number of an owner's stored tasks. Fails if one of them is incomplete. */
 async function wholeTasksOf(store: TaskStore, owner: string): Promise<number> {
   let count = 0;
   for (let after: HeadsRequest["after"]; ; ) {

@@ -37,7 +37,7 @@ const unavailable = { name: "StoreError", kind: "unavailable" };
 const unhealthy = (reason: RegExp): object => ({ healthy: false, reason: expect.stringMatching(reason) });
 const healthy = { healthy: true };
 
-/** The bound of the seam: what is wrong is known within two seconds. Twice that for a slow machine. */
+/** Twice the two seconds in which a store has to detect a fault, to allow for slow machines. */
 const soon = { timeout: 4_000, interval: 20 };
 
 describe("a file that is not there any more", () => {
@@ -155,7 +155,7 @@ describe("a write that takes too long", () => {
     other.exec("ROLLBACK");
     other.close();
     await expect.poll(() => store.health.status, soon).toEqual(healthy);
-    // No caller learned that it was done, and it was: the outcome is not known until it is read.
+    // The write was stored, but its caller got no answer. The outcome is unknown until the log is read.
     expect(await readAll(store, "late")).toEqual(["1"]);
     expect(await readAll(store, "refused")).toEqual([]);
     await create(store, { taskId: "after" });

@@ -14,7 +14,7 @@ function rowsOf(path: string, table: string): number {
   return rows;
 }
 
-/** However busy the disk is: what is written here is large. */
+/** Opens a store with long timeouts, because large writes are slow on a busy disk. */
 function openPatiently(path: string): SqliteStore {
   return sqliteStore({ path, synchronous: "NORMAL", stallMs: 60_000, writeTimeoutMs: 60_000 });
 }
@@ -73,7 +73,7 @@ describe("the layout of the file", { timeout: 60_000 }, () => {
     const again = openPatiently(path);
     expect((await again.load({ taskId: "a" }))?.snapshot).toEqual({ position: 6, bytes: bytesOf("6.0"), pieces: 3 });
     await again.close();
-    // What was replaced goes away with the pieces that follow; what is left of the unfinished one stays for now.
+    // Replaced pieces are removed as later pieces arrive. Those of the unfinished snapshot remain for now.
     expect(rowsOf(path, "snapshot_piece")).toBeLessThanOrEqual(3 + 2 + 1);
     expect(rowsOf(path, "blob")).toBe(rowsOf(path, "snapshot_piece"));
   });

@@ -39,7 +39,7 @@ function requestOf(shape: ListShape): ListRequest {
   };
 }
 
-/** How SQLite merges ranges that each have the order of the page. */
+/** Lines of a query plan that merge ranges in the order of the page. */
 const isMerge = /^(MERGE \(UNION ALL\)|LEFT|RIGHT|COMPOUND QUERY|LEFT-MOST SUBQUERY|UNION ALL)$/;
 
 function planOf(db: Database, sql: string, values: (string | number)[]): string[] {

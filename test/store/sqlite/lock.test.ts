@@ -6,7 +6,7 @@ import { type SqliteStoreOptions, sqliteStore } from "../../../src/store/sqlite/
 import { temporaryDirectory, temporaryFile } from "./files.js";
 import { startChild } from "./process.js";
 
-/** Opens what is in use, which takes until the patience of the opener is over. */
+/** Returns the error of opening a file that is in use, after the opener's timeout. */
 function refusalOf(options: SqliteStoreOptions): unknown {
   try {
     void sqliteStore(options).close();
@@ -30,7 +30,7 @@ describe("a file that a store has open", () => {
     const store = sqliteStore(path);
     expect(refusalOf({ path })).toMatchObject(alone(path) as object);
     expect(refusalOf({ path, shared: true })).toMatchObject(alone(path) as object);
-    // What was refused did not disturb who has it.
+    // The refusal did not disturb the store that holds the file.
     await create(store, { taskId: "a" });
     await store.close();
     await sqliteStore({ path, shared: true }).close();

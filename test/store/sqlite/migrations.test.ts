@@ -287,7 +287,7 @@ describe("sqliteStore() with a file of version 10", () => {
         count.run(1 + (index % 2));
       }
     }
-    // A context of the same name that is somebody else's.
+    // A context of the same name with another owner.
     head.run("other", "", "other", "large", 1);
     db.close();
     const store = sqliteStore(path);

@@ -9,7 +9,7 @@ export interface Child {
   readonly lines: string[];
   /** Resolves when so many lines were said, or the process is over. */
   said(count: number): Promise<void>;
-  /** How it ended: its code, or the signal that killed it. */
+  /** Exit code, or the signal that killed it. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 

@@ -3,7 +3,7 @@ import { WriteQueue } from "../../../src/store/sqlite/queue.js";
 
 const caller = { resolve: () => {}, reject: () => {} };
 
-/** How many writes a queue takes before it has enough for a message. */
+/** Number of writes until a queue is full. */
 function writesUntilFull(queue: WriteQueue): number {
   let writes = 0;
   while (!queue.isFull) {

@@ -15,7 +15,7 @@ beforeEach(() => {
 
 afterEach(() => store.close());
 
-/** Looks into the file from beside. */
+/** Reads the file over a connection of its own. */
 function inFile(sql: string): unknown[] {
   const db = openDatabase(path, { readonly: true });
   const rows = db.rows(sql).all();

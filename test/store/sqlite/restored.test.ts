@@ -22,14 +22,14 @@ function open(path: string): SqliteStore {
 
 const unavailable = { name: "StoreError", kind: "unavailable" };
 
-/** How copies of a file that is in use are made. */
+/** Copies a file that is in use. */
 const vacuumInto = (path: string, copy: string): void => {
   const db = openDatabase(path);
   db.exec(`VACUUM INTO '${copy}'`);
   db.close();
 };
 
-/** How a copy is put in the place of the file. */
+/** Ways to put a copy in the place of the file. */
 const restores: Record<string, (copy: string, path: string) => void> = {
   "moved over it": renameSync,
   "copied over it": copyFileSync,

@@ -10,7 +10,7 @@ import { temporaryFile } from "./files.js";
 
 const MB = 1024 * 1024;
 
-/** However busy the disk is: what is written here is large. */
+/** Opens a store with long timeouts, because large writes are slow on a busy disk. */
 function openPatiently(path: string): SqliteStore {
   return sqliteStore({ path, synchronous: "NORMAL", stallMs: 60_000, writeTimeoutMs: 60_000 });
 }

@@ -88,7 +88,10 @@ describe("a shared file of an older version", { timeout: 60_000 }, () => {
   });
 });
 
-/** What a newer program does to a file, while another process has it open: more tables, which statements of today do not write. */
+/**
+ * Migrates a file as a newer program would while another process has it open: it adds a table that today's statements
+ * do not write.
+ */
 function migrateUnder(path: string): void {
   const db = sqliteDriver().open(path);
   db.exec(`BEGIN IMMEDIATE; CREATE TABLE more (x INTEGER); PRAGMA user_version = ${SCHEMA_VERSION + 1}; COMMIT`);
@@ -137,7 +140,7 @@ describe("a shared file that became newer under a store", () => {
     await expect
       .poll(() => store.health.status, { timeout: 4_000 })
       .toMatchObject({ healthy: false, reason: expect.stringMatching(reason) });
-    // It does not come to be well again by looking at other things.
+    // The store stays unhealthy, although other checks succeed.
     await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect(store.health.status.healthy).toBe(false);
   });

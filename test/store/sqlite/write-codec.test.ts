@@ -6,7 +6,7 @@ import type { OtherWrite, Write } from "../../../src/store/sqlite/write.js";
 import { type Message, MessageBuilder, readMessage } from "../../../src/store/sqlite/write-codec.js";
 import type { AppendRequest, SnapshotPiece, TaskHead } from "../../../src/store/task-store.js";
 
-/** What a message is when it arrives in another thread. */
+/** Returns a message as another thread receives it. */
 function arrived(message: Message): Message {
   return structuredClone(message, { transfer: [message.bytes] });
 }

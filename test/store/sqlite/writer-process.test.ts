@@ -26,12 +26,12 @@ const append = (taskId: string, bytes?: number): AppendRequest => ({
   entries: bytes === undefined ? numbered(0, 1) : [new Uint8Array(bytes)],
 });
 
-/** Where the process of a writer listens. */
+/** Address at which a writer process listens. */
 async function answerOf({ writer }: Writing): Promise<Extract<WriterAnswer, { address: string }>> {
   return (await new Promise<object>((resolve) => writer.ask({}, resolve))) as never;
 }
 
-/** A client that speaks as a test says. */
+/** A client that sends the bytes of a test. */
 async function rawClient(by: Writing): Promise<Socket> {
   const { address, path } = await answerOf(by);
   const socket = connect(address);
@@ -190,7 +190,7 @@ describe("a writer process that ends or stops", () => {
             () => false,
           );
           if (!done) await works(store);
-          // What was under way may be stored.
+          // A write in progress may be stored or lost.
           position = done ? position + 1 : ((await store.head({ taskId }))?.position ?? 0);
           acknowledged.set(taskId, position);
         }
