@@ -54,7 +54,7 @@ async function open(options: Partial<ServerOptions>): Promise<Opened> {
   return { server, lines };
 }
 
-/** What a client learns: a code, as its protocol has it, and a text. */
+/** Error as a client sees it: the code of its protocol, and a text. */
 interface Told {
   readonly code: number | string | undefined;
   readonly text: string;

@@ -18,7 +18,7 @@ afterEach(async () => {
 const all = new Served();
 afterAll(() => all.close());
 
-/** What an answer is: a task in the form of a version, or an error. */
+/** Version of the task in an answer, or the code of an error. */
 async function outcome(served: Served, method: string, version: string | undefined, params: object): Promise<unknown> {
   const headers = version === undefined ? {} : { "a2a-version": version };
   const { json } = await served.rpc(method, params, headers);

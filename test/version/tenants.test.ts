@@ -13,7 +13,7 @@ import type { Pattern, Request } from "./cases/case.js";
 import { exchange, type Outcome } from "./cases/exchange.js";
 import { openWorld, type World } from "./cases/world.js";
 
-/** An agent that says who it is. */
+/** An agent whose answers contain its name. */
 function named(name: string, more: Partial<Agent> = {}): Agent {
   return {
     card: { name, description: "Says who it is.", version: "1.0.0" },

@@ -31,8 +31,8 @@ import { carry } from "../../src/wire/marks.js";
 import { parsePathTemplate } from "../../src/wire/path-template.js";
 
 /**
- * A version that nobody speaks: messages, method names, paths, results and errors of its own, some names and paths that 1.0
- * has as well, and a stream that ends with an event that 1.0 does not have.
+ * A version that no client uses. Its messages, method names, paths, results and errors are its own, but some names and
+ * paths equal those of 1.0. Its streams end with an event that 1.0 does not have.
  */
 
 const string = FieldDescriptorProto_Type.STRING;
@@ -152,7 +152,7 @@ const loaded: LoadedVersion = {
   service: { service: Toy, translate },
 };
 
-/** How often it was loaded. */
+/** Number of times the version was loaded. */
 export const loads = { count: 0 };
 
 export const toy: ProtocolVersion = {

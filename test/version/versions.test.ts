@@ -62,8 +62,8 @@ describe("versions beside that of the service", () => {
   ];
   const literal = new RegExp(`["'\x60](?:${words.join("|")})["'\x60]`, "i");
   /**
-   * What 1.0 itself says about another version: an empty `A2A-Version` stands for 0.3 (specification 3.6.2). The version of
-   * this package is none of the protocol.
+   * Files of 1.0 that name another version: an empty `A2A-Version` means 0.3 (specification 3.6.2). The release of this
+   * package is not a protocol version.
    */
   const allowed = [join("wire", "service-params.ts"), join("core", "release.ts")];
 

@@ -5,7 +5,10 @@ import { type Said, type Speaker, withHeaders } from "./speakers.js";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Begins a task that goes on, and gives its id. Where a version has no word for not waiting its client leaves the stream. */
+/**
+ * Starts a task that keeps working, and returns its id. If a version cannot send without waiting, the client leaves the
+ * stream.
+ */
 export async function begin(world: World, speaker: Speaker, said: Said, headers: Headers = {}): Promise<string> {
   const leave = speaker.leave?.(said);
   const outcome =

@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** What a client sees of an answer, but for what differs from call to call, and the ids that it asked for. */
+/** An answer as its client sees it, without the ids that it asked for and the headers that differ from call to call. */
 function shown({ headers, ...answer }: Outcome, ...ids: string[]): string {
   const { date: _date, "x-request-id": _id, ...rest } = headers;
   // Connect has each detail of an error in base64, too, with the id in it.
@@ -47,7 +47,7 @@ function shown({ headers, ...answer }: Outcome, ...ids: string[]): string {
   return text;
 }
 
-/** HTTP statuses, and those of gRPC, that say why nobody is let in. */
+/** Statuses of HTTP and gRPC that refuse a caller. */
 const unauthenticated = [401, "UNAUTHENTICATED"];
 const forbidden = [403, "PERMISSION_DENIED"];
 
@@ -82,7 +82,7 @@ describe.each(calling.map((speaker) => [speaker.name, speaker] as const))("calle
       }
       const scope = await exchange(withHeaders(asked(id) as never, as("carol")), world);
       expect(forbidden, JSON.stringify(scope)).toContain(scope.status);
-      // Nothing has happened to the task.
+      // The task is unchanged.
       const task = seen(await exchange(withHeaders(speaker.get(id), as("alice")), world));
       expect(task).toMatchObject({ taskId: id, state: "input-required" });
     });
@@ -90,8 +90,8 @@ describe.each(calling.map((speaker) => [speaker.name, speaker] as const))("calle
 });
 
 /**
- * A client of 0.1 names its tasks itself: a message to an id that somebody else has is one to a task of its own, so that it does not
- * tell whether there is another.
+ * A client of 0.1 chooses the ids of its tasks. A message to another caller's id begins a new task, so the answer does
+ * not reveal that the other task exists.
  */
 const isNewThere = (other: Speaker, operation: string): boolean =>
   other.version === "0.1" && operation.startsWith("send");

@@ -8,7 +8,7 @@ import { isAsNative, type Speaker } from "./speakers.js";
 
 const order = "I have ordered a new Android device for you. Your request number is R12443";
 
-/** What a client of one version does with a task that one of another began. */
+/** Actions of a client of one version on a task that a client of another version created. */
 export const deeds: Readonly<Record<string, (world: World, creator: Speaker, other: Speaker) => Promise<void>>> = {
   async reads(world, creator, other) {
     const contextId = randomUUID();
@@ -51,7 +51,7 @@ export const deeds: Readonly<Record<string, (world: World, creator: Speaker, oth
     const config = { id: "theirs", url: world.webhook.urlOf(`/${randomUUID()}`) };
     const made = await exchange(creator.setPush(taskId, config), world);
     expect(JSON.stringify(made.body)).toContain(config.url);
-    // What a client of 0.1 makes has an id that it does not know.
+    // A client of 0.1 does not know the id of a configuration that it creates.
     const all = other.listPush === undefined ? undefined : await exchange(other.listPush(taskId), world);
     if (all !== undefined) expect(JSON.stringify(all.body)).toContain(config.url);
     if (creator.version === "0.1" && other.version !== "0.1") return;

@@ -50,7 +50,7 @@ class Fuzzer {
   }
 }
 
-/** What stands in the place of values. */
+/** Values that replace the valid ones. */
 const values: readonly JsonValue[] = [
   null,
   true,
@@ -165,12 +165,12 @@ describe.each(["JSONRPC", "HTTP+JSON"])("requests of older versions with somethi
       debug: quiet,
       error: (...args: unknown[]) => void errors.push(args.map((each) => JSON.stringify(each)).join(" ")),
     } as unknown as Logger;
-    // Nothing is waited for, and nothing that goes on counts against what comes after it.
+    // Short limits, so that requests do not wait for long and unfinished tasks do not affect later ones.
     world = await openWorld({ logger, limits: { shutdownGraceMs: 50, maxBlockingMs: 200 } });
   });
   afterAll(() => world.close());
 
-  /** How many tasks there are. */
+  /** Number of stored tasks. */
   async function count(): Promise<number> {
     const body = { jsonrpc: "2.0", id: 1, method: "ListTasks", params: { pageSize: 1 } };
     const listed = await exchange({ ...(speakers[0] as Speaker).get(""), body }, world);
@@ -211,12 +211,12 @@ describe.each(["JSONRPC", "HTTP+JSON"])("requests of older versions with somethi
       refusals.add(refused.error);
       expect(await count(), shown).toBe(before);
     }
-    // What is wrong is found in more than one place.
+    // The refusals come from more than one check.
     expect(refusals.size).toBeGreaterThan(2);
   });
 });
 
-/** Whether an answer was not waited for any longer: then its task is there. */
+/** True if the call timed out. Its task may then exist. */
 function isLate(body: JsonValue | undefined): boolean {
   return /DEADLINE|TIMEOUT|-32603|504/.test(JSON.stringify(body) ?? "");
 }

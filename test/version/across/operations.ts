@@ -1,14 +1,14 @@
 import type { Request } from "../cases/case.js";
 import type { Speaker } from "./speakers.js";
 
-/** An operation on somebody's task, as a version asks for it. */
+/** An operation on a caller's task, in a version's own form. */
 export interface Operation {
   readonly name: string;
   readonly isStream: boolean;
   readonly request: (speaker: Speaker, task: { readonly id: string; readonly hook: string }) => Request | undefined;
 }
 
-/** Whether a speaker's version has the operation. */
+/** True if a speaker's version has the operation. */
 export const has = (request: Operation["request"], speaker: Speaker): boolean =>
   request(speaker, { id: "x", hook: "x" }) !== undefined;
 
@@ -39,7 +39,7 @@ export const operations: readonly Operation[] = [
   { name: "delete a webhook", isStream: false, request: (speaker, { id }) => speaker.deletePush?.(id, config) },
 ];
 
-/** The rest: what is about no task. */
+/** Operations that are not about one task. */
 export const general: readonly Operation[] = [
   { name: "send", isStream: false, request: (speaker) => speaker.send({ text: "hello" }) },
   { name: "stream", isStream: true, request: (speaker) => speaker.stream({ text: "hello" }) },

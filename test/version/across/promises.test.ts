@@ -24,7 +24,7 @@ describe("a stream that broke off goes on exactly where it was, by Last-Event-ID
       const title = `${speaker.name}, ${read} events read`;
       it(title, async () => {
         const said = speaker.stream({ text: "write a long paper describing the attached pictures" });
-        // 0.1 has no `id:` for those who do not ask for it: its first client would not read what has one.
+        // 0.1 sends `id:` only on request, because its first client would not read events with one.
         const asks = speaker.version === "0.1" ? { "A2A-Extensions": "urn:parley:ext:resume:v1" } : {};
         const first = await exchange(withHeaders(said, asks), world, { leaveAfter: read });
         const ids = first.ids ?? [];
@@ -69,7 +69,7 @@ const nativeOf = ({ binding }: Speaker): Speaker =>
 
 interface Bound {
   readonly limits: Partial<Limits>;
-  /** What goes too far, and what is held open meanwhile. */
+  /** The request that exceeds the limit; `meanwhile` is held open during it. */
   readonly tooFar: (speaker: Speaker) => Request;
   readonly meanwhile?: (speaker: Speaker) => Request;
 }
@@ -94,7 +94,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   },
 };
 
-/** What was refused, in the words that all versions of a binding share. */
+/** A refusal in the words that all versions of a binding share. */
 function refusal({ status, headers, body, events }: Outcome): unknown {
   const said = (events?.[0] ?? body) as { error?: { code?: number }; code?: number } | undefined;
   const isJsonRpc = typeof said === "object" && said !== null && "jsonrpc" in said;

@@ -6,7 +6,7 @@ import { openWorld } from "../cases/world.js";
 import { begin } from "./begin.js";
 import { type Speaker, speakers } from "./speakers.js";
 
-/* What a webhook's owner trusted the server with is never given back, whichever version stored it and whichever reads it. */
+/* No version returns the secrets of a webhook's owner, whichever version stored them. */
 
 let world: Awaited<ReturnType<typeof openWorld>>;
 beforeAll(async () => {
@@ -35,7 +35,7 @@ describe.each(speakers.map((speaker) => [speaker.name, speaker] as const))("a we
   it("is answered without its credentials, and in 1.0 without its token", () => {
     expect(answer).toContain(url);
     expect(answer).not.toContain(secrets.credentials);
-    // Clients from before 1.0 look for what they set in the answer; they have just sent it.
+    // Clients before 1.0 look for their values in the answer, which they have just sent.
     expect(answer.includes(secrets.token)).toBe(creator.version !== "1.0");
   });
 

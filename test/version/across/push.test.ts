@@ -13,7 +13,7 @@ import { begin, say } from "./begin.js";
 import { seenEvents } from "./seen.js";
 import { furtherSpeakers, isAsNative, type Speaker, speakers } from "./speakers.js";
 
-/* What a webhook gets is of the version that asked for it, over whatever binding, and whichever version the task is of. */
+/* Notifications have the version that asked for them, over every binding and for tasks of every version. */
 
 const everySpeaker = [...speakers, ...furtherSpeakers];
 

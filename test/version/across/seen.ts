@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Outcome } from "../cases/exchange.js";
 
-/** What any version's answer or event says, in one form. */
+/** An answer or event of any version, in one form. */
 export interface Seen {
   readonly kind: "artifact" | "error" | "message" | "other" | "status" | "task";
   readonly taskId?: string | undefined;

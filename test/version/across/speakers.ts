@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Pattern, Request } from "../cases/case.js";
 import { get, post, remove, call as rpcCall } from "../cases/shapes.js";
 
-/** What a client says to an agent. */
+/** A client's message to an agent. */
 export interface Said {
   readonly text: string;
   readonly taskId?: string | undefined;
@@ -17,7 +17,7 @@ export interface PushConfig {
   readonly authentication?: Pattern;
 }
 
-/** How a version is spoken over one binding: every operation as a request. */
+/** A version over one binding: builds a request for each operation. */
 export interface Speaker {
   readonly name: string;
   readonly version: "0.1" | "0.2" | "0.3" | "1.0" | "1.1";
@@ -41,7 +41,7 @@ type Json = Record<string, Pattern>;
 /** A request of JSON-RPC. */
 const call = (method: string, params?: Pattern): Request => ({ ...rpcCall(method, params), path: "/" });
 
-/** An object without what is undefined. */
+/** An object without its undefined members. */
 const given = (members: Record<string, Pattern | undefined>): Json =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Json;
 
@@ -276,13 +276,16 @@ export const furtherSpeakers: readonly Speaker[] = [
   changed(grpc1, { name: "1.1 over gRPC", version: "1.1" }, inPreview),
 ];
 
-/** Whether what a version shows is what the service makes: streams have no `final`, and end with the task alone. */
+/** True for versions that show the service's own answers: streams have no `final` and end with the task alone. */
 export const isAsNative = ({ version }: Speaker): boolean => version === "1.0" || version === "1.1";
 
 /** Every version over every binding that it has. */
 export const speakers: readonly Speaker[] = [jsonRpc1, rest1, grpc1, jsonRpc3, rest3, grpc3, jsonRpc2, jsonRpc01];
 
-/** Where a request names the tenant that it is for: 1.0 in its message, or its path of HTTP+JSON; earlier versions in the URL. */
+/**
+ * Adds the tenant to a request. 1.0 has it in the message, or in the path of HTTP+JSON; earlier versions have it in the
+ * URL.
+ */
 function forTenant(request: Request, { version, binding }: Speaker, tenant: string): Request {
   const { body, path: to } = request;
   if (version !== "1.0" || binding === "HTTP+JSON") return { ...request, path: `/${tenant}${to === "/" ? "" : to}` };

@@ -38,7 +38,7 @@ const support = speakersIn("support");
 /** As long as the ids of tasks are, so that lengths are the same. */
 const unknownId = "01a1fdef-a9b7-72bd-98a6-000000000000";
 
-/** What a client sees of an answer, but for what differs from call to call, and the ids that it asked for. */
+/** An answer as its client sees it, without the id that it asked for and the headers that differ from call to call. */
 function shown({ headers, ...answer }: Outcome, id: string): string {
   const { date: _date, "x-request-id": _id, ...rest } = headers;
   return JSON.stringify({ answer, rest }).replaceAll(id, "<task>");

@@ -49,7 +49,7 @@ function accepting(request: Request, { version, binding }: Speaker, acceptedOutp
   } as Request;
 }
 
-/** How a version says over a binding that a content type is not supported. */
+/** Code with which a version refuses a content type over a binding. */
 function refusal({ version, binding }: Speaker): JsonValue {
   if (binding === "JSONRPC" || (binding === "HTTP+JSON" && version === "0.3")) return -32005;
   return binding === "HTTP+JSON" ? 400 : expect.stringMatching(/^invalid_argument$/i);

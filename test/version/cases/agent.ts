@@ -45,7 +45,7 @@ function* joke(text: string): Iterable<AgentEvent> {
   yield completed();
 }
 
-/** What it does with a new message, by how that begins: the first that fits. */
+/** Behaviours by the beginning of a new message; the first that fits is used. */
 const behaviours: readonly (readonly [beginning: string, Behaviour])[] = [
   [
     "direct: ",
@@ -139,7 +139,7 @@ function* echo(parts: readonly Part[]): Iterable<AgentEvent> {
   yield completed();
 }
 
-/** What it does with the answer to a question. */
+/** Behaviour after the answer to a question. */
 function* answered(question: string, parts: readonly Part[]): Iterable<AgentEvent> {
   if (question === flightQuestion) {
     yield artifact({ name: "FlightItinerary.json", data: itinerary });

@@ -1,12 +1,12 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 
 /**
- * One thing that a client of an older version sees: requests as they stand on the wire, and what has to come back. Strings name
- * values as `${name}`; what a pattern may say is in `pattern.ts`.
+ * One observation of a client of an older version: requests as they are sent, and the expected answers. Strings name
+ * values as `${name}`; `pattern.ts` describes patterns.
  *
- * Variables: `${rpc}` and `${rest}` are the paths of the two JSON bindings, `${webhook}` a receiver of this case, `${token}` a valid
- * bearer token, `${extension}` an extension that the agent declares, `${uuid:x}` a fresh UUID, the same within the case for the
- * same x; the others are what earlier steps captured.
+ * Variables: `${rpc}` and `${rest}` are the paths of the two JSON bindings, `${webhook}` a receiver of this case,
+ * `${token}` a valid bearer token, `${extension}` an extension that the agent declares, `${uuid:x}` a fresh UUID, the
+ * same within the case for the same x. All others were captured by earlier steps.
  */
 export interface Case extends Step {
   readonly id: string;
@@ -14,10 +14,10 @@ export interface Case extends Step {
   readonly version: "0.1" | "0.2" | "0.3" | "any";
   readonly binding: "DISCOVERY" | "JSONRPC" | "HTTP+JSON" | "GRPC";
   readonly name: string;
-  /** What differs from the default server. */
+  /** Differences from the default server. */
   readonly server?: ServerSettings;
   readonly note?: string;
-  /** What is done first, in order. */
+  /** Steps that run first, in order. */
   readonly given?: readonly Step[];
 }
 
@@ -56,7 +56,7 @@ export interface Request {
 /** JSON, some of whose values stand for others. */
 export type Pattern = JsonValue;
 
-/** What an answer has to be like. */
+/** The expected answer. */
 export interface Expectation {
   /** A code of HTTP, or the name of a status of gRPC. */
   readonly status?: Pattern;

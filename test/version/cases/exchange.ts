@@ -5,18 +5,18 @@ import { readSse } from "../../support/sse.js";
 import type { Request } from "./case.js";
 import type { World } from "./world.js";
 
-/** What a request has brought. */
+/** Answer to a request. */
 export interface Outcome {
   /** A code of HTTP, or the name of a status of gRPC. */
   readonly status: JsonValue;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined where there is none, and where it is no JSON. */
+  /** Undefined if the answer has no body, or if the body is not JSON. */
   readonly body?: JsonValue | undefined;
   /** The events of a stream. */
   readonly events?: readonly JsonValue[];
   /** Their ids, where the binding has any. */
   readonly ids?: readonly (string | undefined)[];
-  /** Whether the server ended the stream. */
+  /** True if the server ended the stream. */
   readonly ended?: boolean;
 }
 
@@ -71,7 +71,7 @@ async function overHttp(
       return { status, headers: answer.headers, body: jsonOf(await answer.text()) };
     }
     const done = during();
-    // A rejection is met below.
+    // The `await` below throws the rejection.
     done.catch(() => {});
     const read = await eventsOf(answer, leaveAfter);
     await done;

@@ -11,7 +11,7 @@ const methods: ReadonlyMap<string, DescMethod> = new Map<string, DescMethod>(
   ),
 );
 
-/** What a call has brought: its status by name, and the messages in proto3 JSON. */
+/** Result of a call: its status by name, and the messages in proto3 JSON. */
 export interface GrpcOutcome {
   readonly status: string;
   /** Metadata and trailers. */
@@ -80,7 +80,7 @@ async function read(
   let during: Promise<void> | undefined;
   call.on("metadata", () => {
     during ??= opened();
-    // Who waits for it comes later.
+    // The `await` below throws the rejection.
     during.catch(() => {});
   });
   try {

@@ -2,7 +2,7 @@ import type { Case } from "./case.js";
 import { heldIn01 } from "./given.js";
 import { anyNumber, call, eventStream, refused, result, said01, sent, sentError, streamed, text01 } from "./shapes.js";
 
-/** Version 0.1: parts, states, streams, push configurations, and what is refused. */
+/** Version 0.1: parts, states, streams, push configurations and refusals. */
 export const jsonRpc01: readonly Case[] = [
   {
     id: "v01-jr-19",

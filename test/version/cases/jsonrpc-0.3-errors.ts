@@ -1,7 +1,7 @@
 import type { Case } from "./case.js";
 import { call, post, postRaw, refused, result, said, text } from "./shapes.js";
 
-/** Version 0.3 over JSON-RPC: the extended card, extensions, and what is refused. */
+/** Version 0.3 over JSON-RPC: the extended card, extensions and refusals. */
 export const jsonRpcErrors: readonly Case[] = [
   {
     id: "v03-jr-62",

@@ -80,7 +80,7 @@ describe("patterns of events", () => {
     [[{ b: 1 }], [many, { b: 1 }], true],
     [[{ a: 1 }, { a: 1 }, { b: 1 }], [many, { b: 1 }], true],
     [[{ a: 1 }, { c: 1 }, { b: 1 }], [many, { b: 1 }], false],
-    // What stands behind may fit the same events: nothing is taken for good.
+    // Later patterns may need events that an earlier one has matched, so the match backtracks.
     [[{ a: 1 }, { a: 1 }], [many, { a: 1 }], true],
     [[], [many], true],
     [[{ a: 2 }], [many], false],

@@ -2,11 +2,11 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Pattern } from "./case.js";
 
 /**
- * What a pattern says of a value. An object: every member that it names has to fit, others are allowed. A list: the same length,
- * item by item. Strings, numbers, booleans and null: equal. What begins with `$` is one of the words below.
+ * Meaning of a pattern. An object: each of its members has to fit, others are allowed. A list: the same length, item by
+ * item. Strings, numbers, booleans and null: equal. Strings that begin with `$` are one of the words below.
  */
 
-/** Where a value differs from a pattern whose variables are filled in; empty where it fits. */
+/** Differences of a value from a pattern whose variables are filled in; empty if it fits. */
 export function faults(value: JsonValue | undefined, pattern: Pattern, path = ""): string[] {
   if (typeof pattern === "string" && pattern.startsWith("$")) return wordFaults(value, pattern, path);
   if (Array.isArray(pattern)) return listFaults(value, pattern, path);
@@ -21,9 +21,9 @@ export function faults(value: JsonValue | undefined, pattern: Pattern, path = ""
   );
 }
 
-/** Where the events of a stream differ from a list of patterns, of which each `$zeroOrMore` stands for any number of them. */
+/** Differences of a stream's events from a list of patterns. Each `$zeroOrMore` stands for any number of events. */
 export function eventFaults(events: readonly JsonValue[], patterns: readonly Pattern[]): string[] {
-  // The furthest place that was come to says most.
+  // The differences at the furthest match are the most useful.
   let [furthest, found] = [-1, ["the stream has no events"]];
   const note = (at: number, faultsThere: string[]): false => {
     if (at > furthest) [furthest, found] = [at, faultsThere];

@@ -62,7 +62,7 @@ async function judgeWebhook(wanted: WebhookRequest, { world, hook, name }: Run):
   fail(name, [`no request to the webhook is ${JSON.stringify(wanted)}`], found);
 }
 
-/** Where an outcome is not as expected. */
+/** Differences of an outcome from the expectation. */
 export function expectationFaults(expect: Expectation, outcome: Outcome): string[] {
   const found: string[] = [];
   const { status, headers, body, events, firstEvent, lastEvent, closed, anyOf, thenDisconnect } = expect;

@@ -1,6 +1,6 @@
 import type { Expectation, Pattern, Request } from "./case.js";
 
-// What most cases are made of, so that each shows what it is about.
+// Common parts of the cases, so that each case shows only its subject.
 
 type Headers = Readonly<Record<string, string>>;
 type Id = string | number | null;

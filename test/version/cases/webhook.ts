@@ -31,7 +31,7 @@ export class Webhook {
       const [path = "", query] = url.split("?");
       const texts = Object.entries(headers).map(([name, value]) => [name, `${value}`] as const);
       received.push({ method, path, headers: Object.fromEntries(texts), body: jsonOf(Buffer.concat(chunks)) });
-      // Servers of 0.1 asked a receiver whether it is one before they took its URL.
+      // Servers of 0.1 validated a receiver before they accepted its URL.
       response.end(new URLSearchParams(query).get("validationToken") ?? "");
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -42,7 +42,7 @@ export class Webhook {
     return `http://127.0.0.1:${this.port}${path}`;
   }
 
-  /** All that came to a path, once one of it fits, or when ten seconds are over. */
+  /** Requests to a path, once one of them fits or after ten seconds. */
   async eventually(path: string, fits: (received: Received) => boolean): Promise<readonly Received[]> {
     for (let i = 0; ; i++) {
       const mine = this.#received.filter((each) => each.path === path);

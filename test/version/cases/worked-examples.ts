@@ -15,7 +15,7 @@ import {
   text,
 } from "./shapes.js";
 
-/** The examples of the older texts, and what is wrong in those that were widely copied. */
+/** Examples of the older specifications, and the mistakes in those that were widely copied. */
 const why = "Why did the chicken cross the road? To get to the other side!";
 
 const v03 = { version: "0.3", binding: "JSONRPC" } as const;

@@ -13,7 +13,7 @@ import { Webhook } from "./webhook.js";
 export const token = "token-of-the-tester";
 export const extension = "urn:example:ext:cases:v1";
 
-/** A server of the cases, and who calls it. */
+/** A server of the cases, and its clients. */
 export interface World {
   readonly url: string;
   readonly http: HttpClient;
@@ -21,7 +21,7 @@ export interface World {
   readonly webhook: Webhook;
 }
 
-/** Every caller is known, without credentials: the extended card is for those who are. */
+/** Authenticates every caller without credentials, because only authenticated callers get the extended card. */
 const everybody: Authenticator = { authenticate: () => ({ owner: "tester" }) };
 
 const skill = { id: "echo", name: "Echo", description: "Repeats what it is told.", tags: ["echo"] };
@@ -112,7 +112,7 @@ async function open(options: ServerOptions, webhook: Webhook): Promise<World & {
 /** A server of its own, with some options that differ. */
 export async function openWorld(more: Partial<ServerOptions> = {}): Promise<World & { close(): Promise<void> }> {
   const webhook = await Webhook.open();
-  // An agent that declares who may call has no seam below that.
+  // A server takes no authenticator if its agent declares its own security.
   const settings: ServerSettings = more.agent?.security === undefined ? {} : { auth: "bearer" };
   const { server, ...world } = await open({ ...optionsOf(settings, webhook), ...more }, webhook);
   const close = async (): Promise<void> => {

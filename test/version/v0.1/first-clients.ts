@@ -74,7 +74,7 @@ export function pythonParams(id: string, text: string, more: Json = {}): Json {
   };
 }
 
-/** What a notification was found to be. */
+/** A notification as the client reads it. */
 export interface Judged {
   readonly task: Json;
   /** Undefined: it is the agent's. */

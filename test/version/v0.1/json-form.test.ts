@@ -26,7 +26,7 @@ const read = (desc: DescMessage, json: unknown): Message => jsonReader(desc, v01
 const answered = (desc: DescMessage, json: unknown): Message => answerReader(desc, v01Form)(structuredClone(json));
 const write = (desc: DescMessage, message: Message): unknown => JSON.parse(jsonWriter(desc, v01Form)(message));
 
-/** Path and text of what is wrong with a request. */
+/** Path and text of each fault in a request. */
 function violations(desc: DescMessage, json: unknown): string[] {
   try {
     read(desc, json);

@@ -8,7 +8,7 @@ import { Spoken, say, sayNow, v1 } from "./server.js";
 const patience = { timeout: 20_000, interval: 20 };
 const secret = newSecret();
 
-/** What the agent says in a notification, of 0.1 or of 1.0. */
+/** The agent's text in a notification, of 0.1 or of 1.0. */
 function saidIn({ payload }: StreamResponse): unknown {
   const status = payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
   return status?.message?.parts[0]?.content.value;

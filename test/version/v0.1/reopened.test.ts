@@ -9,7 +9,7 @@ import { describeFirst, everyNth, itFirst, some } from "../../support/cover.js";
 import { hangingStore, seeded, slowStore } from "../../support/slow-store.js";
 import { Spoken, say, v1 } from "./server.js";
 
-/** Says what it was told, and is done. */
+/** Echoes its message and completes. */
 const agent: Omit<Agent, "card"> = {
   async *execute(turn) {
     yield completed(turn.text);

@@ -8,7 +8,7 @@ import { afterEachTest } from "../../support/clean-up.js";
 
 type Json = Record<string, unknown>;
 
-/** What came of a request. */
+/** Answer to a request. */
 export interface Answer {
   readonly status: number;
   readonly json: Json;
@@ -22,7 +22,7 @@ afterEachTest(async () => {
   for (const each of opened.splice(0)) await each.lifecycle.close(0);
 });
 
-/** A server whose callers say who they are, and callers of it in any version. */
+/** A server whose callers name themselves, with calls in any version. */
 export class Spoken {
   readonly components: NodeComponents;
   #requests = 0;

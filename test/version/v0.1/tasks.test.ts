@@ -124,7 +124,7 @@ describe("names of tasks", () => {
       }
       expect(answers).toEqual(Array(3).fill({ code: -32001, message: expect.any(String) }));
     }
-    // He may call his by the same names, and nothing tells him that they were taken.
+    // Bob may use the same ids, and no answer tells him that they were taken.
     for (const id of ["same", made.id, "free"]) {
       expect(await spoken.result("tasks/send", say(id, "ask", { sessionId: "his" }), bob)).toMatchObject({ id });
       for (const version of [{}, { "a2a-version": "0.1" }]) {

@@ -6,7 +6,10 @@ import { anyMessage } from "../../wire/arbitrary.js";
 
 type Fields = Record<string, unknown>;
 
-/** What 0.3 has no place for, so that it is gone when a message of 1.0 comes back (and what it fills in). */
+/**
+ * Changes to a message of 1.0 on its way to 0.3 and back: fields that 0.3 does not have are lost, and defaults are
+ * filled in.
+ */
 const losses: Readonly<Record<string, (message: Fields, dialect: Dialect) => void>> = {
   Message: (message, { hasReferences }) => {
     message.role = message.role === Role.USER ? Role.USER : Role.AGENT;
@@ -15,7 +18,7 @@ const losses: Readonly<Record<string, (message: Fields, dialect: Dialect) => voi
   Part: (message) => {
     const { case: name, value } = message.content as { case?: string; value?: Value };
     if (name === "text" || name === "data") Object.assign(message, { filename: "", mediaType: "" });
-    // There was something in it on the way: the note that the data is no object.
+    // On the way, the metadata noted that the data is not an object.
     const isWrapped = name === "data" && value?.kind.case !== "structValue";
     if (isWrapped && Object.keys(message.metadata ?? {}).length === 0) delete message.metadata;
   },
@@ -36,15 +39,15 @@ const losses: Readonly<Record<string, (message: Fields, dialect: Dialect) => voi
   },
 };
 
-/** What one of the forms has that the other one has not. */
+/** Differences between the two dialects of 0.3. */
 export interface Dialect {
   readonly hasReferences: boolean;
   readonly hasPages: boolean;
-  /** Whether a status that is not there is written as an unknown one. */
+  /** True if the dialect writes a missing status as an unknown one. */
   readonly fillsStatus: boolean;
 }
 
-/** A message of 1.0 without what is lost on its way to 0.3 and back. */
+/** A message of 1.0 without the fields that are lost on its way to 0.3 and back. */
 export function withoutLosses<M extends Message>(desc: DescMessage, original: M, dialect: Dialect): M {
   const message = { ...original } as unknown as Fields;
   for (const field of desc.fields) visit(field, message, dialect);
@@ -68,7 +71,7 @@ function visit(field: DescField, message: Fields, dialect: Dialect): void {
   else if (message[localName] !== undefined) message[localName] = stripped(message[localName]);
 }
 
-/** Whether every part and payload in a message has content: what has none has no form in 0.3. */
+/** True if every part and payload in a message has content; 0.3 cannot express others. */
 function isSayable(value: unknown): boolean {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return true;
   const { $typeName: type, content, payload } = value as { $typeName?: string; content?: Fields; payload?: Fields };
@@ -82,7 +85,7 @@ export function sayable(desc: DescMessage): fc.Arbitrary<Message> {
   return anyMessage(desc).filter(isSayable);
 }
 
-/** JSON of 0.3 as a caller may write it, and what is left of it on its way through 1.0. */
+/** JSON of 0.3 as a caller may write it, and the JSON that remains after 1.0. */
 export interface Pair {
   readonly json: unknown;
   readonly expected: unknown;
@@ -130,7 +133,7 @@ function list(item: fc.Arbitrary<Pair>, keep = true): fc.Arbitrary<Pair> {
 }
 
 const kind = (word: string): fc.Arbitrary<Pair> => fc.constant({ json: word, expected: word });
-/** Left out, or something that nobody knows. */
+/** A word that the JSON may omit; the reader fills it in. */
 const filled = (word: string): fc.Arbitrary<Pair> =>
   fc.constantFrom(undefined, word).map((json) => ({ json, expected: word }));
 const unknown: fc.Arbitrary<Pair> = fc.jsonValue().map((json) => ({ json, expected: undefined }));

@@ -24,7 +24,7 @@ describe("a stream of 0.3", () => {
       status: { state: "input-required" },
       final: true,
     });
-    // What follows is a stream of its own, which does not end with the state that it begins in.
+    // A second stream of the task does not end with the state that it starts in.
     const taskId = results(stream)[0]?.id;
     const next = await served.rpc("message/stream", said("JFK to LHR", { taskId, messageId: "m2" }));
     expect(results(next)[0]).toMatchObject({ kind: "task", id: taskId });
@@ -48,7 +48,7 @@ describe("a stream of 0.3", () => {
         expect(rest.events).toMatchObject([{ task: { id } }, { statusUpdate: { taskId: id, final: true } }]);
       }
     }
-    // 1.0 goes on as it did: the first cannot be subscribed to.
+    // 1.0 keeps its behaviour: clients cannot subscribe to the first task.
     const native = await served.rpc("SubscribeToTask", { id: tasks[0] });
     expect(native.json.error.code).toBe(-32004);
   });
@@ -93,7 +93,7 @@ describe("a stream of 0.3", () => {
     const reader = (await served.components.fetch(request)).body?.getReader();
     await reader?.read();
     await reader?.cancel();
-    // A place that is held by nobody: the limit of streams to one task would tell.
+    // The client has left the stream, and the task can still be canceled.
     expect((await served.rpc("tasks/cancel", { id: json.result.id })).json.result.status.state).toBe("canceled");
   });
 });

@@ -7,7 +7,7 @@ import { artifact, completed } from "../../../src/agent/event.js";
 import { createServer, type Server } from "../../../src/server/create-server.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 
-/** A file whose bytes are no UTF-8. */
+/** A file whose bytes are not valid UTF-8. */
 const file = Buffer.from([0, 255, 254, 1, 2]);
 const text = Buffer.from(file.toString("base64"));
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => server.close({ graceMs: 0 }));
 
 interface Files {
-  /** What the agent got. */
+  /** Bytes that the agent received. */
   readonly got: Buffer | undefined;
   /** The bytes of all files in the answers. */
   readonly sent: Buffer[];

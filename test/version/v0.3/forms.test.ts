@@ -30,7 +30,7 @@ const both = [
   ["HTTP+JSON", restForm, rest],
 ] as const;
 
-/** What answers and requests of both dialects are made of. */
+/** Types of answers and requests that both dialects have. */
 const types: readonly DescMessage[] = [
   v1.TaskSchema,
   v1.MessageSchema,
@@ -38,7 +38,7 @@ const types: readonly DescMessage[] = [
   v1.StreamResponseSchema,
   v1.SendMessageRequestSchema,
 ];
-/** What HTTP+JSON has in its paths, or in other words for names. */
+/** Types whose fields HTTP+JSON puts into its paths or names differently. */
 const rpcTypes: readonly DescMessage[] = [
   v1.TaskPushNotificationConfigSchema,
   v1.ListTaskPushNotificationConfigsResponseSchema,

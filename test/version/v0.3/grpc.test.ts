@@ -83,7 +83,7 @@ const taskOf = ({ payload }: { payload: { case?: string | undefined; value?: unk
   return payload.value as { id: string; contextId: string; status?: { state: TaskState } };
 };
 
-/** Where the service of 0.3 is called, by all the protocols that carry it. */
+/** Transports that reach the service of 0.3, one for each protocol that carries it. */
 const ways: readonly (readonly [string, (server: Server) => Transport])[] = [
   ["gRPC", ({ grpcPort }) => createGrpcTransport({ baseUrl: `http://127.0.0.1:${grpcPort}` })],
   ["gRPC on the HTTP port", ({ port }) => createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` })],
@@ -115,7 +115,7 @@ it("is not loaded before its first call", () => {
   const visit = (file: string): void => {
     if (seen.has(file)) return;
     seen.add(file);
-    // What is imported when a module runs: not types, and not by `import()`.
+    // Only static imports of values: neither types nor `import()`.
     const imports = readFileSync(file, "utf8").matchAll(
       /^(?:import|export)(?! type\b)[^;"']*?["'](\.[^"']+\.js)["']/gm,
     );
@@ -255,7 +255,7 @@ describe.each(ways)("A2A 0.3 over %s", (name, connect) => {
     const first = await iterator.next();
     leaving.abort();
     expect((await failureOf(iterator.next().then(() => iterator.next())))[0]).toBe("Canceled");
-    // The task goes on without its reader.
+    // The task continues without its reader.
     const task = taskOf(first.value as StreamResponse);
     expect(await client.getTask({ name: `tasks/${task.id}` })).toMatchObject({ id: task.id });
   });
@@ -299,7 +299,7 @@ describe("A2A 0.3 over gRPC", () => {
     const { client } = await serve({ agent: { ...agent, security: { schemes } } });
     const as = (who: string) => ({ headers: { authorization: `Bearer secret-of-${who}` } });
     expect((await failureOf(client.sendMessage({ request: message("hi") })))[0]).toBe("Unauthenticated");
-    // Who is nobody learns nothing of what is wrong with the request.
+    // An unauthenticated caller learns nothing about faults in its request.
     expect((await failureOf(client.getTask({ name: "x" })))[0]).toBe("Unauthenticated");
     const { payload } = await client.sendMessage({ request: message("hi") }, as("a"));
     const name = `tasks/${(payload.value as { id: string }).id}`;

@@ -31,7 +31,7 @@ const again = (desc: DescMessage, json: unknown): unknown => write(desc, read(de
 const answered = (desc: DescMessage, json: unknown): unknown =>
   write(desc, answerReader(desc, schemaForm)(structuredClone(json)));
 
-/** Path and text of what is wrong with a request. */
+/** Path and text of each fault in a request. */
 function violations(desc: DescMessage, json: unknown): string[] {
   try {
     read(desc, json);

@@ -218,7 +218,7 @@ describe("messages of A2A 0.3 and 1.0", () => {
   });
 });
 
-/** What is changed in messages, by the names of their types. */
+/** Changes to messages, by the names of their types. */
 type Changes = Readonly<Record<string, (message: never) => void>>;
 
 describe("there and back again", () => {
@@ -291,9 +291,9 @@ describe("there and back again", () => {
 
   interface Trip {
     readonly direction: "up" | "down";
-    /** What cannot be sent at all. */
+    /** Removes values that the other version cannot express. */
     readonly prepare?: Changes;
-    /** What does not come back. */
+    /** Removes values that do not come back. */
     readonly lost?: Changes;
   }
 
@@ -373,7 +373,7 @@ describe("there and back again", () => {
         task.status ??= create(N.TaskStatusSchema);
       }) as never,
       SendMessageConfiguration: ((config: native.SendMessageConfiguration) => {
-        // 0 is all of it there.
+        // In 0.3, 0 means the whole history.
         if (config.historyLength === 0) delete config.historyLength;
         if (config.taskPushNotificationConfig) config.taskPushNotificationConfig.taskId = "";
       }) as never,
@@ -397,7 +397,7 @@ describe("there and back again", () => {
       }) as never,
       AgentCapabilities: ((capabilities: native.AgentCapabilities) => {
         delete capabilities.extendedAgentCard;
-        // What was said to be false is not said.
+        // Capabilities that are false are omitted.
         if (capabilities.streaming === false) delete capabilities.streaming;
         if (capabilities.pushNotifications === false) delete capabilities.pushNotifications;
       }) as never,

@@ -3,7 +3,10 @@ import { errorOfBody } from "../../../src/client/errors/answer-errors.js";
 import { A2AError, type Reason, reasons } from "../../../src/core/error.js";
 import { rest } from "../../../src/version/v0.3/rest.js";
 
-/** What `RestErrorMapper` of the Java library 0.3.3.Final knows; of any other text it takes the message alone, without one it fails. */
+/**
+ * Classes that `RestErrorMapper` of the Java library 0.3.3.Final knows. It reads only the message of an error with any
+ * other class, and fails if the class is missing.
+ */
 const classes: readonly (readonly [Reason, string])[] = [
   ["TASK_NOT_FOUND", "io.a2a.spec.TaskNotFoundError"],
   ["TASK_NOT_CANCELABLE", "io.a2a.spec.TaskNotCancelableError"],

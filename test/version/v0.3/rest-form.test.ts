@@ -20,7 +20,7 @@ const read = (desc: DescMessage, json: unknown): Message => jsonReader(desc, res
 const write = (desc: DescMessage, message: Message): unknown => JSON.parse(jsonWriter(desc, restForm)(message));
 const again = (desc: DescMessage, json: unknown): unknown => write(desc, read(desc, json));
 
-/** Path and text of what is wrong with a request. */
+/** Path and text of each fault in a request. */
 function violations(desc: DescMessage, json: unknown): string[] {
   try {
     read(desc, json);

@@ -19,7 +19,7 @@ import { memoryStore } from "../../../src/store/memory/index.js";
 import { service } from "../../../src/version/v1.1/contract.js";
 import { setConstants } from "../../support/constants.js";
 
-/** What lets a turn that waits go on, by the text of its message. */
+/** Functions that resume a waiting turn, by the text of its message. */
 const gates = new Map<string, () => void>();
 
 const agent: Agent = {
@@ -221,7 +221,7 @@ it("adds its fields to the contract of 1.0, and nothing else", () => {
       .filter((field) => !before.includes(String(field)))
       .map(({ name, number }) => `${now.name}.${name} ${number}`);
   });
-  // Written out: what is sent has these numbers.
+  // The numbers are literal, because they are the wire format.
   expect(added.sort()).toEqual([
     "GetTaskRequest.current_generation 4",
     "SendMessageConfiguration.if_generation_match 5",
@@ -278,7 +278,7 @@ describe.each(bindings)("the preview of 1.1 over $name", ({ connect, mismatch, i
     const { id } = await sent(text, { returnImmediately: true });
     await expect.poll(() => gates.has(text)).toBe(true);
     const { generation = "" } = (await ask("GetTask", { id })) as Shown;
-    // What is known to be old is answered at once.
+    // A generation that is known to be old gets an answer at once.
     expect(await ask("GetTask", { id, currentGeneration: "0" })).toMatchObject({ generation });
     let isAnswered = false;
     const later = ask("GetTask", { id, currentGeneration: generation }).finally(() => {
@@ -386,7 +386,7 @@ describe("calls of 1.0 beside the preview", () => {
       const rpc = await (await fetch(urlOf(server.port), { method: "POST", headers: plain, body })).text();
       const rest = await (await fetch(`${urlOf(server.port)}/tasks/${task.id}`)).text();
       const list = await (await fetch(`${urlOf(server.port)}/tasks`)).text();
-      // Whoever reads with the fields of 1.1 finds nothing in them.
+      // A reader of 1.1 finds its fields empty.
       const client = createClient(service, grpc) as unknown as Record<"getTask", (request: object) => Promise<object>>;
       const binary = await client.getTask({ id: task.id });
       return [rpc, rest, list, JSON.stringify(binary, (_, value) => (typeof value === "bigint" ? `${value}` : value))];
@@ -430,7 +430,7 @@ describe("calls of 1.0 beside the preview", () => {
   it("do not know the fields of a request", async () => {
     const { port } = await serve();
     const answer = await fetch(`${urlOf(port)}/tasks/x?currentGeneration=1`);
-    // An unknown parameter, as before: it is passed over, or refused, but nobody waits.
+    // The older versions do not know the parameter. They ignore or refuse it, but do not wait.
     expect([400, 404]).toContain(answer.status);
   });
 
