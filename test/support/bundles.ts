@@ -29,7 +29,7 @@ export default async function bundleProcesses({ config }: TestProject): Promise<
   const directory = join(compiled, "..");
   mkdirSync(directory, { recursive: true });
   await build({
-    // A process finds its writer's thread beside it, as what is built does.
+    // A process looks for its writer thread beside itself, as in a build.
     entryPoints: {
       writer: join(root, "src/store/sqlite/writer.ts"),
       lending: join(root, "test/support/lending.ts"),

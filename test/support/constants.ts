@@ -14,8 +14,8 @@ export function setConstantsOfFile<T extends object>(constants: T, values: { rea
 }
 
 /**
- * Gives constants of a source file other values until the end of the test: the real ones are minutes or megabytes. Then
- * they are again those of the file of tests.
+ * Changes constants of a source file until the end of the test, because the real values are minutes or megabytes. After
+ * it they have the values of the test file again.
  */
 export function setConstants<T extends object>(constants: T, values: { readonly [K in keyof T]?: number }): void {
   const before = { ...constants };

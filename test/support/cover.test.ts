@@ -7,7 +7,7 @@ describe("cover()", () => {
     const casesOf = (run: string | undefined) => cover(table, (one) => [...one], run);
     expect(casesOf("all")).toEqual(table);
     expect(casesOf("rest")).toEqual(["ay", "bx"]);
-    // What npm test takes: `undefined` would be the run of this test.
+    // The text stands for npm test. `undefined` would stand for the present run.
     expect(casesOf("")).toEqual(["ax", "by"]);
   });
 });

@@ -16,7 +16,7 @@ describe("a proxy that is to cut so many times", () => {
 
   const connected = ({ port }: CuttingProxy): Socket => connect(port, "127.0.0.1").on("error", () => {});
 
-  /** Whether all bytes that are sent come back, before the connection is cut. */
+  /** True if all bytes come back before the connection is cut. */
   async function isEchoed(socket: Socket, bytes: string): Promise<boolean> {
     let left = bytes.length;
     const echoed = new Promise<boolean>((resolve) => {

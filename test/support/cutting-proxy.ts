@@ -8,15 +8,17 @@ export interface Cut {
   readonly ms?: number;
 }
 
-/** How a proxy breaks connections. */
+/** Options of the cuts. */
 export interface CuttingOptions {
-  /** How the nth connection is cut, counted from 1. Default: none is. */
+  /** Cut of the nth connection, counted from 1. Default: none. */
   readonly plan?: (nth: number) => Cut;
-  /** So many cuts and no more: a connection that ends before its cut leaves that to a later one. Default: any number. */
+  /**
+   * Maximum number of cuts. A connection that ends before its cut leaves the cut to a later one. Default: any number.
+   */
   readonly most?: number;
-  /** After every so many cuts nothing listens for a while. Default: never. */
+  /** Number of cuts after which the proxy stops listening for a while. Default: never. */
   readonly refuseEvery?: number;
-  /** How long that is, in milliseconds. Default 30. */
+  /** Duration of that pause, in milliseconds. Default 30. */
   readonly refuseMs?: number;
 }
 
@@ -63,7 +65,7 @@ export class CuttingProxy {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Nothing comes through any more on the connections that there are, as behind a broken router. */
+  /** Stops all traffic on open connections, like a broken router. */
   silence(): void {
     this.#silent = this.connections;
   }
@@ -133,7 +135,7 @@ export class CuttingProxy {
   #cut(client: Socket, server: Socket): void {
     this.cuts++;
     server.destroy();
-    // An end lets what was written arrive; a reset may take it along.
+    // A normal end delivers the bytes already written; a reset may discard them.
     if (this.cuts % 2 === 0) client.destroySoon();
     else client.resetAndDestroy();
     const { refuseEvery, refuseMs = 30 } = this.#options;

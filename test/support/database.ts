@@ -10,7 +10,9 @@ export function openDatabase(path: string, options?: OpenOptions): Database {
   return sqliteDriver().open(path, options);
 }
 
-/** Whether a connection has the table `dbstat`, which says what lies where in a file. SQLite of Node.js 22.13 was built without. */
+/**
+ * True if connections have the table `dbstat`, which lists the pages of a file. Node.js 22.13 builds SQLite without it.
+ */
 export function hasDbstat(): boolean {
   const db = openDatabase(":memory:");
   const options = db.values("SELECT compile_options FROM pragma_compile_options").all();

@@ -92,7 +92,7 @@ function stream(client: Client, method: DescMethod, request: JsonObject, options
     };
     call.on("metadata", begun);
     call.on("status", ({ metadata }) => begun(metadata));
-    // Also thrown to whoever reads, unless it comes before the loop begins.
+    // The iterator throws it too, unless it comes before the loop begins.
     call.on("error", (error) => {
       early ??= error;
     });

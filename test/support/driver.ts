@@ -6,7 +6,7 @@ import { type WireError, WireFailure } from "./wire-error.js";
 /** Names of the bindings; `grpc-http` is gRPC as the HTTP port speaks it. */
 export type BindingName = "grpc" | "grpc-http" | "connect" | "grpc-web" | "jsonrpc" | "rest";
 
-/** Where a server is reached. */
+/** Address of a server. */
 export interface Address {
   /** URL of the HTTP port, without a slash at the end. */
   readonly url: string;
@@ -17,7 +17,7 @@ export interface Address {
   readonly fetch?: (request: Request) => Promise<Response>;
 }
 
-/** How a call is made, besides its request. */
+/** Options of a call. */
 export interface CallOptions {
   /** Headers or metadata. `A2A-Version: 1.0` is sent unless it is given here; null sends none. */
   readonly headers?: HeaderInput;
@@ -31,7 +31,7 @@ export interface CallOptions {
 /** One binding as a client speaks it. A call that is answered with an error throws a WireFailure. */
 export interface Wire {
   readonly name: BindingName;
-  /** A unary call: request and answer are ProtoJSON, the answer without what is at its default. */
+  /** Makes a unary call. Request and answer are ProtoJSON; the answer omits default values. */
   unary(method: DescMethod, request: JsonObject, options: CallOptions): Promise<WireAnswer>;
   /** A streaming call; resolves when the stream has begun. Leaving the loop over its messages hangs up. */
   stream(method: DescMethod, request: JsonObject, options: CallOptions): Promise<WireStream>;
@@ -63,7 +63,7 @@ export interface StreamReply {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What a stream brings next: a message, the error it ends with, or its end. */
+/** Next item of a stream: a message, the error it ends with, or its end. */
 export type StreamItem = { readonly message: JsonObject } | { readonly error: WireError } | { readonly end: true };
 
 /** A stream that is being read. */
@@ -100,7 +100,7 @@ export class OpenStream {
     }
   }
 
-  /** Leaves as a client does that closes its tab. */
+  /** Closes the stream, like a client that closes its tab. */
   hangUp(): void {
     this.#hangUp.abort();
   }

@@ -7,9 +7,9 @@ import { restWire } from "./driver-rest.js";
 /** A binding and how to speak it. */
 export interface Binding {
   readonly name: BindingName;
-  /** How tests call it. Default: its name. */
+  /** Name in test titles. Default: `name`. */
   readonly title?: string;
-  /** It is spoken to `createA2A().fetch`, and no server. */
+  /** True if calls go to `createA2A().fetch` instead of a server. */
   readonly isFetch?: boolean;
   /** A client of a server; `close` it in the end. */
   connect(address: Address): Driver;

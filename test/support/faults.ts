@@ -1,6 +1,6 @@
 import { afterEach, beforeEach } from "vitest";
 
-/** What a test of this file lets escape to the process: an exception or a rejection that nobody catches. */
+/** Exceptions and rejections that a test of this file lets escape to the process. */
 export function uncaughtFaults(): readonly unknown[] {
   const faults: unknown[] = [];
   const note = (error: unknown): void => void faults.push(error);

@@ -25,7 +25,7 @@ export class Gates {
     return this.#gate(name).reached;
   }
 
-  /** For the test: lets whoever is or comes there pass. */
+  /** For the test: opens the gate for agents that are or will be there. */
   open(name: string): void {
     this.#gate(name).open();
   }

@@ -12,7 +12,7 @@ export interface Exchange {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A response whose headers are here. */
+/** A response whose headers have arrived. */
 export interface Answer {
   readonly status: number;
   /** By lower-case name; repeated ones are joined by commas. */
@@ -47,7 +47,7 @@ export class HttpClient {
       leaveWith(request, signal);
       request.on("error", reject);
       request.on("response", (response) => {
-        // Whoever reads the body is told by it; where nobody does, an error without a listener would end the process.
+        // Readers of the body get the error. Without a reader and a listener it would end the process.
         response.on("error", () => {});
         resolve(answerOf(response));
       });
@@ -61,8 +61,8 @@ export class HttpClient {
 }
 
 /**
- * Breaks a request off when the signal fires, until its response is over. Node's own option does so for ever: after
- * the end it would break a connection that waits for its next request, and that nobody listens to for a moment.
+ * Aborts a request when the signal fires, until its response is over. Node's own option stays active after that: it
+ * would destroy the kept connection while it has no listener for errors.
  */
 function leaveWith(request: http.ClientRequest, signal: AbortSignal | undefined): void {
   if (signal === undefined) return;

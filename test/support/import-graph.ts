@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Whether a module is one of Node.js. */
+/** True for a module of Node.js. */
 export const isBuiltin = (name: string): boolean => name.startsWith("node:") || builtinModules.includes(name);
 
 /** Everything that a module imports when it runs: not what it names in types. */
@@ -23,12 +23,12 @@ function loadedWith(file: string): string[] {
   return importsOf(file).filter((name) => !later.includes(name));
 }
 
-/** What entry points import, and what that imports: files of ours, and other modules with one file that names each. */
+/** Modules that entry points import, directly or not: our files, and each other module with a file that names it. */
 export function importGraph(...entries: string[]): { files: Set<string>; outside: Map<string, string> } {
   return graphOf(entries, importsOf);
 }
 
-/** The same of what is loaded with the entry points, before anything runs. */
+/** Modules that are loaded with the entry points, before any code runs. */
 export function loadGraph(...entries: string[]): { files: Set<string>; outside: Map<string, string> } {
   return graphOf(entries, loadedWith);
 }

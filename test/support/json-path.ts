@@ -10,7 +10,7 @@ export function valueAt(value: JsonValue | undefined, place: string): JsonValue 
   return at;
 }
 
-/** The text at a place. Throws when there is none. */
+/** The text at a place. Throws if the value there is not a text. */
 export function textAt(value: JsonValue | undefined, place: string): string {
   const found = valueAt(value, place);
   if (typeof found !== "string") throw new Error(`There is no text at ${place} in ${JSON.stringify(value)}.`);

@@ -1,11 +1,11 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** Values that a case has met on its way, by name; strings of patterns and requests name them as `{name}`. */
+/** Values that a case has saved, by name. Strings of patterns and requests name them as `{name}`. */
 export type Saved = ReadonlyMap<string, string>;
 
 /**
- * What an answer should look like: JSON, of which objects need only have the members that are written down, while
- * lists have to be complete; with matchers in the place of values that cannot be known.
+ * Expected form of an answer, as JSON. Objects may have further members; lists have to be complete. Matchers stand for
+ * values that a test cannot know.
  */
 export type Pattern =
   | Matcher
@@ -16,9 +16,9 @@ export type Pattern =
   | readonly Pattern[]
   | { readonly [k: string]: Pattern };
 
-/** Stands for a value that cannot be written down. */
+/** Placeholder for a value that a pattern cannot contain literally. */
 export class Matcher {
-  /** What is wrong with a value, each with its path, or nothing. */
+  /** Faults of a value, each with its path; empty if it fits. */
   readonly faults: (value: JsonValue | undefined, path: string, saved: Saved) => string[];
 
   constructor(faults: Matcher["faults"]) {
@@ -26,7 +26,7 @@ export class Matcher {
   }
 }
 
-/** Where a value differs from a pattern; empty when it fits. */
+/** Differences of a value from a pattern; empty if it fits. */
 export function differences(value: JsonValue | undefined, pattern: Pattern, saved: Saved, path = ""): string[] {
   if (pattern instanceof Matcher) return pattern.faults(value, path, saved);
   if (typeof pattern === "string") return same(value, fill(pattern, saved), path);
@@ -81,16 +81,16 @@ function judge(fits: (value: JsonValue | undefined) => boolean, what: string): M
   return new Matcher((value, path) => (fits(value) ? [] : [`${at(path)} is not ${what}: ${show(value)}`]));
 }
 
-/** No item: the JSON that is made of a binary message leaves such lists out. */
+/** An empty list. JSON that is made of a binary message omits such lists. */
 export const noItems: Matcher = judge(
   (value) => value === undefined || (Array.isArray(value) && value.length === 0),
   "without items",
 );
 
-/** Not there at all. */
+/** An absent member. */
 export const absent: Matcher = judge((value) => value === undefined, "absent");
 
-/** There, whatever it is. */
+/** Any value. */
 export const present: Matcher = judge((value) => value !== undefined, "present");
 
 /** An identifier: a text that is not empty. */

@@ -19,7 +19,7 @@ export function bytesOf(desc: DescMessage, json: JsonObject): Buffer {
   return Buffer.from(toBinary(desc, messageOf(desc, json)));
 }
 
-/** An answer as ProtoJSON without what is at its default: the form in which all bindings compare equal. */
+/** An answer as ProtoJSON without default values: the form in which all bindings compare equal. */
 export function normalOf(desc: DescMessage, message: Message): JsonObject {
   return toJson(desc, message) as JsonObject;
 }

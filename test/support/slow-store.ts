@@ -11,17 +11,17 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** How a slow store behaves. */
+/** Options of a slow store. */
 export interface SlowOptions {
   /** A number from 0 to 1 for every decision. */
   readonly random: () => number;
-  /** The longest that one side of a call takes, in milliseconds. */
+  /** Maximum delay on each side of a call, in milliseconds. */
   readonly maxMs?: number;
 }
 
 /**
- * A store behind which anything takes its time: every call arrives late, so that calls which are made at once may
- * change places, and every answer comes back late, so that what was done is known to others before it is known here.
+ * A store with random delays before and after each call. Concurrent calls may change places, and other callers may see
+ * a write before its own caller learns of it.
  */
 export function slowStore(store: TaskStore, { random, maxMs = 4 }: SlowOptions): TaskStore {
   const delay = (): Promise<void> | undefined => {
@@ -47,12 +47,12 @@ export function slowStore(store: TaskStore, { random, maxMs = 4 }: SlowOptions):
   });
 }
 
-/** A store that can stop to answer. */
+/** A store that a test can make hang. */
 export interface HangingStore {
   readonly store: TaskStore;
-  /** From now on its methods do not answer, or those of them that were named. */
+  /** Makes its methods hang, or those that were named. */
   hang(): void;
-  /** Everything goes on, also what waits. */
+  /** Lets all methods continue, including pending calls. */
   go(): void;
 }
 

@@ -1,7 +1,10 @@
 import { expect } from "vitest";
 import { openDatabase } from "./database.js";
 
-/** Checks a file of the store that nobody writes: it is whole, and its rows agree with each other. Gives its tasks. */
+/**
+ * Checks that a store's file is intact and its rows agree with each other. No process may be writing it. Returns the
+ * number of tasks.
+ */
 export function expectSoundFile(path: string): number {
   const db = openDatabase(path, { readonly: true });
   const one = (sql: string): unknown => db.values(sql).get();
@@ -29,7 +32,7 @@ export function expectSoundFile(path: string): number {
   return tasks;
 }
 
-/** Each context that has counters has the right ones, and each large one has some. */
+/** Each context with counters has the correct ones, and each large context has counters. */
 function expectSoundContexts(one: (sql: string) => unknown): void {
   const place = "tenant, owner, context_id";
   const kept = `SELECT ${place}, state, tasks FROM context_counter`;
@@ -41,7 +44,7 @@ function expectSoundContexts(one: (sql: string) => unknown): void {
   expect(one(`SELECT count(*) FROM (${large} EXCEPT SELECT ${place} FROM context_counter)`)).toBe(0);
 }
 
-/** Nothing that is undelivered is taken for delivered, and each task and owner knows what it has. */
+/** No undelivered event is marked as delivered, and the counts of each task and owner are correct. */
 function expectSoundPushes(one: (sql: string) => unknown): void {
   const joined = "FROM push_config p LEFT JOIN head h ON h.task_id = p.task_id";
   expect(one(`SELECT count(*) ${joined} WHERE h.task_id IS NULL OR h.pushed = 0 OR p.position > h.position`)).toBe(0);

@@ -31,7 +31,7 @@ export class WireFailure extends Error {
   }
 }
 
-/** What details may be made of: the error details of google.rpc. */
+/** Types of details: the error details of google.rpc. */
 const registry: ReturnType<typeof createRegistry> = createRegistry(file_google_rpc_error_details);
 
 /** A packed detail as ProtoJSON. Throws when its type is not one of google.rpc. */
