@@ -3,7 +3,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
-/** Who changes a field that others can reach: everything else is private (`#`) or read-only. */
+/** Owners of the fields that other objects can reach and that change. All others are private (`#`) or read-only. */
 const owners: Readonly<Record<string, string>> = {
   "src/binding/grpc/exchange.ts GrpcExchange.onOver": "whoever answers the call: the method, once its request is there",
   "src/binding/grpc/incoming.ts SingleRequest.began": "itself",

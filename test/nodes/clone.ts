@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from "node:path";
 import { root } from "../package/installed.js";
 import { pathOf, type Version } from "./versions.js";
 
-/** What git would give somebody who clones the project, in a folder of its own, with a Node.js and its npm in the `PATH`. */
+/** A fresh clone of the project in its own folder, with a Node.js and its npm in the `PATH`. */
 export class Clone {
   readonly folder: string = mkdtempSync(join(tmpdir(), "parley-clone-"));
   readonly #env: NodeJS.ProcessEnv;
@@ -46,7 +46,7 @@ export class Clone {
   }
 }
 
-/** What Ctrl-C does in a terminal. */
+/** Sends a signal to the whole process group, as Ctrl-C does in a terminal. */
 export function signalAll({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid !== undefined) process.kill(-pid, signal);
 }

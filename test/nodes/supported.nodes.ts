@@ -7,7 +7,7 @@ import { ready, watch } from "../cli/cli.js";
 import { Clone, firstCommand, signalAll } from "./clone.js";
 import { isAsked, supported } from "./versions.js";
 
-/** What differs between one Node.js and another: connections, files, threads, processes, modules, and what stands on them. */
+/** Tests of the parts that depend on the Node.js version: connections, files, threads, processes and modules. */
 const core = [
   "test/conformance",
   "test/engine",
@@ -50,7 +50,7 @@ const few = [
 /** `PARLEY_NODES_TESTS=few` takes the least. */
 const paths = process.env.PARLEY_NODES_TESTS === "few" ? few : core;
 
-/** What npm says of the settings of a machine, which are none of ours. */
+/** Warnings of npm about the machine's own settings. */
 const ofTheMachine = /Unknown (user|global|builtin|env|cli) config/;
 
 const json = { "content-type": "application/json" };

@@ -15,14 +15,14 @@ const {
   peerDependencies: Record<string, string>;
 };
 
-/** What a program in the project's folder prints, which imports the package by its name. */
+/** Runs a program in the project's folder, which imports the package by its name, and parses its output. */
 function run(script: string): unknown {
   return JSON.parse(
     execFileSync(process.execPath, ["--input-type=module", "--eval", script], { cwd: root, encoding: "utf8" }),
   );
 }
 
-/** What is built, and the sources that each file is made of. */
+/** Built files, each with the sources that it is made of. */
 function filesBuilt(): ReadonlyMap<string, readonly string[]> {
   const folders = ["dist/src", "dist/contract", "dist/gen"].map((folder) => join(root, folder));
   const files = folders.flatMap((folder) =>

@@ -68,7 +68,7 @@ describe("the entry points", () => {
     expect(Object.keys(store)).toEqual(expect.arrayContaining(seam));
     expect(Object.keys(extend)).toEqual(expect.arrayContaining(parts));
     expect(Object.keys(main).filter((name) => [...seam, ...parts].includes(name))).toEqual([]);
-    // Interceptors are written by those who embed agents.
+    // Embedders write interceptors with these.
     expect(Object.keys(main)).toEqual(expect.arrayContaining(["createA2A", "createServer", "isCallOf", "isStream"]));
   });
 

@@ -15,14 +15,14 @@ export interface Installed {
   /** The folder that it is installed in, as docs/get-started.md says. */
   readonly folder: string;
   readonly tarball: string;
-  /** What is in the tarball. */
+  /** Paths in the tarball. */
   readonly files: readonly string[];
-  /** What the package and its dependencies take on the disk, in bytes. */
+  /** Disk usage of the package and its dependencies, in bytes. */
   readonly bytes: number;
   remove(): void;
 }
 
-/** Packs what was built, and installs it with the commands of docs/get-started.md. */
+/** Packs the build, and installs it with the commands of docs/get-started.md. */
 export function install(): Installed {
   const work = mkdtempSync(join(tmpdir(), "parley-package-"));
   const [packed] = JSON.parse(shell("npm pack --json --ignore-scripts --pack-destination .", work, root)) as {
@@ -74,13 +74,13 @@ function shell(command: string, into: string, cwd: string = into): string {
   return stdout;
 }
 
-/** What a folder takes on the disk, as `du` counts it, and how many files it has. */
+/** Disk usage of a folder, as `du` counts it, and its number of files. */
 export function sizeOf(folder: string): { bytes: number; files: number } {
   const total = { bytes: 0, files: 0 };
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     const stat = lstatSync(path);
-    // There are no blocks on Windows.
+    // Windows reports no blocks.
     total.bytes += stat.blocks === undefined ? stat.size : stat.blocks * 512;
     if (!entry.isDirectory()) {
       total.files++;
@@ -93,7 +93,7 @@ export function sizeOf(folder: string): { bytes: number; files: number } {
   return total;
 }
 
-/** Where a package of the repository's first install is. */
+/** Folder of a package that the repository's first install has. */
 export function ours(name: string): string {
   const folder = join(root, "node_modules", name);
   if (!existsSync(folder)) throw new Error(`${name} is not in the ${dirname(folder)}`);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.js";
 import { type Installed, install, ours, root, sizeOf } from "./installed.js";
 
-/** What may be on the disk: the package with all that it depends on, and what `npm ci` installs in a clone. In bytes. */
+/** Maximum disk usage in bytes: the package with its dependencies, and a clone after `npm ci`. */
 const MOST = { package: 40 * 1024 ** 2, clone: 154 * 1024 ** 2 };
 
 const readme = readFileSync(join(root, "README.md"), "utf8");

@@ -8,7 +8,7 @@ import { createA2A, createServer, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 
-/** What the access log has of requests that are refused before they are a call of any method. */
+/** Access log of requests that are refused before they become a call. */
 
 const lines: Record<string, unknown>[] = [];
 const note = (facts: object, message: string): void => {

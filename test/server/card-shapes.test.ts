@@ -35,7 +35,7 @@ afterEach(async () => {
   for (const each of opened.splice(0)) await each.lifecycle.close(0);
 });
 
-/** What cards need to know of versions. */
+/** Facts about versions that cards need. */
 const rows = {
   "0.3": row(v03),
   "0.2": row(v02),
@@ -254,7 +254,7 @@ describe("signed cards of several shapes", () => {
     expect(found).toMatchObject({ verified: true, uncovered: [] });
     expect(found.signatures.map(({ valid }) => valid)).toEqual(Array(signatures).fill(true));
     expect(found.card.supportedInterfaces.length).toBeGreaterThan(0);
-    // Every member that somebody reads is covered.
+    // A signature covers every member that some reader uses.
     for (const name of Object.keys(json).filter((each) => each !== "signatures")) {
       const changed = typeof json[name] === "string" ? `${json[name]}x` : [];
       const { verified: stillVerified, uncovered } = await verified({ ...json, [name]: changed }).catch(() => ({

@@ -76,7 +76,7 @@ describe("createServer() with cardSigning", () => {
       { kid: "k1", valid: true },
     ];
     expect(result).toMatchObject({ verified: true, uncovered: [], signatures: both });
-    // What a program gets is a card of its own: it has no members of other versions.
+    // A program gets its own card, without members of other versions.
     const given = JSON.stringify(toJson(AgentCardSchema, server.card));
     expect(await verifyCard(given, trust)).toMatchObject({ verified: true, uncovered: [] });
   });

@@ -21,7 +21,7 @@ policy = any
 commonName = supplied
 `;
 
-/** How a certificate is made. */
+/** Options of a certificate. */
 interface Making {
   /** As `YYYYMMDDHHMMSSZ`. */
   readonly from?: string;
@@ -30,7 +30,7 @@ interface Making {
   readonly kind?: "ec" | "rsa:2048";
   /** Default: it signs itself. */
   readonly by?: Pair;
-  /** What it may be used for, as openssl names it. Default: anything. */
+  /** Allowed usage, in openssl's words. Default: any. */
   readonly usage?: string;
 }
 

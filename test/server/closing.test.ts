@@ -40,7 +40,7 @@ function make(store: TaskStore, limits: Partial<Limits> = {}): Made {
   return { a2a: createA2A({ agent, store, limits, logger, leaseMs: 100 }), logged };
 }
 
-/** What the handler answers to a message. */
+/** Sends a message to the handler and returns its answer. */
 async function send({ a2a }: Made): Promise<[status: number, body: string]> {
   const server = http.createServer(a2a.handler).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -74,7 +74,7 @@ describe.each(stores)("an instance that is closed, on %s", (_name, open) => {
     await expect(made.a2a.start()).rejects.toThrow(/closed.*createA2A/s);
     const [status, body] = await send(made);
     expect([status, body]).toEqual([503, expect.stringContaining('"UNAVAILABLE"')]);
-    // Several rounds of what goes on in the background of one that has started.
+    // Several rounds of the background work of a started server.
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(loud(made)).toEqual([]);
     expect(made.a2a.readiness).toBe("draining");

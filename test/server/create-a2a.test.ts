@@ -98,7 +98,7 @@ const codeOf = (promise: Promise<unknown>): Promise<Code | undefined> =>
     (error: unknown) => ConnectError.from(error).code,
   );
 
-/** Where both cards say that the agent is. */
+/** Description and URL of the agent in its public and its extended card. */
 async function urlsAt(url: string, headers: Record<string, string> = {}): Promise<unknown[]> {
   const read = async (path: string): Promise<unknown> => {
     const response = await fetch(url + path, { headers: { "a2a-version": "1.0", ...headers } });

@@ -401,7 +401,7 @@ describe("close()", () => {
   });
 });
 
-/** What a stream said before it ended, and how it ended. */
+/** Reads a stream to its end and returns its states and the code of its error. */
 async function endOf(stream: AsyncIterable<StreamResponse>): Promise<{ states: unknown[]; code: Code | undefined }> {
   const states: unknown[] = [];
   try {

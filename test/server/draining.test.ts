@@ -58,7 +58,7 @@ describe("close() with a drain delay", () => {
     const closed = close().then(() => {
       isClosed = true;
     });
-    // They would connect to this server again.
+    // Clients would connect to this server again.
     expect(await send(port, "/message:send", kept)).toMatchObject({ status: 200, connection: "keep-alive" });
     expect(await send(port, "/readyz")).toMatchObject({ status: 503, text: '{"status":"draining"}' });
     await sleep(1_600);

@@ -9,7 +9,7 @@ import { createA2A } from "../../src/server/create-a2a.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 
 /** The package once more, as an agent has it whose folder has a node_modules of its own. */
-// @ts-expect-error: the query, which makes it another module, is nothing that the compiler knows.
+// @ts-expect-error: the compiler does not know the query, which makes it another module.
 const copy: typeof import("../../src/core/error.js") = await import("../../src/core/error.js?agent");
 
 const opened: (() => unknown)[] = [];

@@ -88,7 +88,7 @@ class World {
     await this.receiver.stop();
   }
 
-  /** The names of what was told of a request, each once. */
+  /** Distinct names of the events logged for a request. */
   of(requestId: string): string[] {
     return [...new Set(this.told.filter(({ facts }) => facts.requestId === requestId).map(({ name }) => name))];
   }

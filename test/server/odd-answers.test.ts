@@ -10,7 +10,10 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { TestIssuer } from "../auth/issuer.js";
 import { setConstants } from "../support/constants.js";
 
-/** What functions of an author in plain JavaScript may answer: nobody comes in by it, nothing ends by it, and nothing waits for ever. */
+/**
+ * Odd answers of an author's functions in plain JavaScript. None of them admits a caller, ends the server or blocks for
+ * ever.
+ */
 
 function revoked(): object {
   const { proxy, revoke } = Proxy.revocable({}, {});
@@ -31,7 +34,7 @@ const thrown = (what: unknown) => (): never => {
   throw what;
 };
 
-/** Nothing at all, whatever is asked. */
+/** Returns nothing, whatever is asked. */
 const nonsense: Record<string, () => unknown> = {
   null: () => null,
   "a number": () => 7,
@@ -48,7 +51,7 @@ const nonsense: Record<string, () => unknown> = {
   "a promise that is never kept": () => new Promise(() => {}),
 };
 
-/** What looks like a caller. */
+/** Values that resemble a caller. */
 const callers: Record<string, () => unknown> = {
   undefined: () => undefined,
   "a caller without a name": () => ({ owner: "" }),
@@ -210,7 +213,7 @@ describe("skillOf that answers with", () => {
     const skills = { pay: { require: [{ plain: ["pay"] }] } };
     const skillOf = (): never => answers() as never;
     await serve({ agent: { ...base, security: { schemes: { plain }, require: ["plain"], skills, skillOf } } });
-    // The empty text names no skill that there is.
+    // No skill has the empty text as its name.
     expect(await send("eve")).toBe(answers === nonsense["an empty text"] ? 200 : 500);
     expect(await get("/tasks", "bob")).toBe(200);
     expect(unhandled).toEqual([]);
@@ -237,7 +240,7 @@ describe("an extended card that is", () => {
 });
 
 describe("accept() that ends with", () => {
-  /** Means nothing: only what is thrown refuses a message. */
+  /** Answers without a meaning: only a thrown error refuses a message. */
   const harmless = ["null", "a number", "a symbol", "an empty text", "a function", "an empty object"];
   it.each(Object.entries(nonsense))("%s holds nobody up", async (name, answers) => {
     const accept = (_request: unknown, { owner }: { owner: string }): void =>

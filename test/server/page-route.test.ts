@@ -25,7 +25,7 @@ async function start(options: Partial<ServerOptions>): Promise<string> {
   return `http://127.0.0.1:${server.port}`;
 }
 
-/** What the page has commands for, by title. */
+/** Titles of the commands that the page shows. */
 const commands = [
   ...["JSON-RPC", "HTTP+JSON (REST)", "gRPC", "Connect and gRPC-Web"].flatMap((title) => [title, `${title}, A2A 1.1`]),
   ...["JSON-RPC", "HTTP+JSON (REST)", "gRPC"].map((title) => `${title}, A2A 0.3`),

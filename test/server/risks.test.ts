@@ -6,7 +6,7 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 import { testTls } from "./tls.js";
 
-/** What a server says at its start of those whom it lets in. */
+/** Warnings at a server's start about the callers that it admits. */
 
 const agent = obedient("open");
 const closed = {

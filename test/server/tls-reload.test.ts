@@ -253,7 +253,7 @@ describe("Server.reloadTls()", () => {
 
 describe("the versions of TLS", () => {
   const old: SecureVersion[] = ["TLSv1", "TLSv1.1"];
-  /** A client that really speaks it: OpenSSL does so at its lowest level of security alone. */
+  /** A client that negotiates the old version. OpenSSL allows it only at its lowest security level. */
   const only = (version: SecureVersion) => ({
     minVersion: version,
     maxVersion: version,

@@ -61,7 +61,7 @@ async function statuses(a2a: A2A, ids: readonly string[], odd = false): Promise<
 const isOdd = ({ call, method }: Parameters<Parameters<ServiceInterceptor>[0]>[0]): boolean =>
   method === A2AService.method.getTask && call.header("x-odd") !== undefined;
 
-/** What an interceptor may do with a large answer, and the status of that. */
+/** Things an interceptor may do with a large answer, and the resulting status. */
 const ways: [name: string, interceptor: ServiceInterceptor, status: number][] = [
   [
     "asked for twice",

@@ -16,7 +16,7 @@ const filters = fc.record(
 
 const place = fc.record({ statusTime: fc.nat(), taskId: fc.string({ unit: "binary" }) });
 
-/** What makes two lists the same list. */
+/** Key of a list: tokens fit lists with an equal key. */
 const key = (f: Filters) => JSON.stringify([f.tenant, f.owner, f.contextId ?? "", f.state ?? 0, f.statusFrom ?? 0]);
 
 describe("a page token", () => {

@@ -45,7 +45,10 @@ class Counted {
     return (task as { id: string }).id;
   }
 
-  /** What the store is asked by one call, up to its answer or the first event, and whether that is TASK_NOT_FOUND. */
+  /**
+   * Store calls that one request causes until its answer or first event. The boolean is true if the answer is
+   * TASK_NOT_FOUND.
+   */
   async asked(method: string, params: object, headers: Record<string, string>): Promise<[boolean, string[]]> {
     this.#calls.length = 0;
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });

@@ -260,7 +260,7 @@ const probe: Inquiry<"hears", "heard"> = {
   readAnswer: () => "heard",
 };
 
-/** Waits until two members hear each other. Questions that arrive late change nothing that a case looks at. */
+/** Waits until two members hear each other. Late questions do not affect any case. */
 async function hearEachOther(asking: SignalMember, asked: SignalMember, name: string): Promise<void> {
   asked.answer(probe, async () => "heard");
   await expect.poll(() => asking.ask(name, probe, "hears", 300), { timeout: 30_000, interval: 20 }).toBe("heard");

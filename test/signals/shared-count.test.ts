@@ -110,7 +110,7 @@ describe("SharedCount", () => {
     one.close("a", 10);
     await told();
     expect(openAll(two)).toBe(10);
-    // Nothing is said of nothing.
+    // An empty count sends no signal.
     await vi.advanceTimersByTimeAsync(4_000);
     two.close("a", 10);
     await told();

@@ -85,7 +85,7 @@ describe("SharedRate", () => {
     const bus = new Bus();
     const [one, two] = [rateOf(bus.join()), rateOf(bus.join())];
     await hammer([one, two], 5_000);
-    // Nothing is heard of the second any more.
+    // The second process falls silent.
     await vi.advanceTimersByTimeAsync(2_000);
     expect(await hammer([one], 5_000)).toBeGreaterThanOrEqual(PER_SECOND * 5);
   });

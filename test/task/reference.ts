@@ -2,7 +2,7 @@ import { clone, create } from "@bufbuild/protobuf";
 import { type Artifact, ArtifactSchema, type Message, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 
-/** The fold as one would write it without a thought for speed: every step copies the whole task. */
+/** The simplest fold, without optimizations: every step copies the whole task. */
 export function reference(entries: readonly LogEntry[]): Task {
   return entries.reduce((task, entry) => step(clone(TaskSchema, task), entry), create(TaskSchema));
 }

@@ -40,7 +40,7 @@ describe.each([...bindings, grpcHttp].map((binding) => [titleOf(binding), bindin
       await server.close({ graceMs: 0 });
     });
 
-    /** How much series grow by a cause. */
+    /** Growth of series by a cause. */
     const growth = async (
       cause: () => Promise<unknown>,
       name: string,

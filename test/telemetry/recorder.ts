@@ -3,7 +3,7 @@ import { propagation, type Span, type SpanContext, type TracerProvider, trace } 
 import type { ApiSpan, ApiSpanOptions, Attributes, AttributeValue, TraceContext } from "../../src/telemetry/api.js";
 import { traceParentOf } from "../../src/telemetry/w3c.js";
 
-/** A span that was begun, with what was noted of it. */
+/** A started span, with everything recorded on it. */
 export class RecordedSpan implements ApiSpan {
   readonly name: string;
   readonly kind: number | undefined;

@@ -1,6 +1,6 @@
 /*
- * What authors and embedders write, held by the compiler alone: `npm run lint` fails when one of these lines has another
- * type, or when a line behind `@ts-expect-error` is allowed. Nothing here is ever run.
+ * Code of authors and embedders, checked by the compiler alone. `npm run lint` fails if one of these lines has another
+ * type, or if a line after `@ts-expect-error` compiles. None of this ever runs.
  */
 import { create, type JsonValue } from "@bufbuild/protobuf";
 import type { Server as GrpcJsServer } from "@grpc/grpc-js";
@@ -107,7 +107,7 @@ export const withoutCard: Agent = { execute: agent.execute };
 // @ts-expect-error an agent does something
 export const withoutExecute: Agent = { card };
 
-// @ts-expect-error a promise is no series of events: the star is missing
+// @ts-expect-error the star is missing, so execute returns a promise instead of a generator
 export const withoutStar: Agent = { card, async execute() {} };
 
 export const misspelled: Agent = {
@@ -177,7 +177,7 @@ artifact({ txt: "Hello" });
 
 // Reasons are known by name.
 expectTypeOf<"TASK_NOT_FOUND">().toExtend<Reason>();
-// @ts-expect-error there is no such reason
+// @ts-expect-error the reason does not exist
 export const unknownReason = new A2AError("TASK_NOT_FUOND", "It is not here.");
 
 // A caller needs an owner and nothing else.
@@ -190,7 +190,7 @@ export const authenticated: A2AOptions = {
   },
 };
 
-// Who may call is declared on the agent: schemes by their names, and requirements with scopes.
+// Agents declare their callers: schemes by their names, and requirements with scopes.
 const issuer = { issuer: "https://example.org", audience: "agents" };
 export const guarded: Agent = {
   ...agent,
@@ -208,7 +208,7 @@ export const guarded: Agent = {
     require: [{ bearer: ["read"], key: [] }, "openId", "tls"],
   },
 };
-// @ts-expect-error tokens are for somebody
+// @ts-expect-error a token has an owner
 jwtScheme({ issuer: "https://example.org", jwks: "https://example.org/jwks" });
 // @ts-expect-error a key is in a place that the specification knows
 apiKeyScheme({ in: "body", name: "x-key", keys: [] });
@@ -230,6 +230,6 @@ createA2A({ agent, store: memoryStore(), port: 8080 });
 // @ts-expect-error limits are known by name
 createA2A({ agent, store: memoryStore(), limits: { maxTaskByte: 1 } });
 
-// What a server of grpc-js takes, in types of our own: nobody needs grpc-js who does not use it.
+// Our own types fit a server of grpc-js, so only its users have to install grpc-js.
 expectTypeOf<A2A["grpc"]["definition"]>().toExtend<Parameters<GrpcJsServer["addService"]>[0]>();
 expectTypeOf<A2A["grpc"]["implementation"]>().toExtend<Parameters<GrpcJsServer["addService"]>[1]>();

@@ -1,6 +1,6 @@
 /*
- * What the owner of a webhook writes, held by the compiler alone: `npm run lint` fails when one of these lines has another type,
- * or when a line behind `@ts-expect-error` is allowed. Nothing here is ever run.
+ * Code of a webhook's owner, checked by the compiler alone. `npm run lint` fails if one of these lines has another
+ * type, or if a line after `@ts-expect-error` compiles. None of this ever runs.
  */
 import { createServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
@@ -78,7 +78,7 @@ export const memory: PushMemory = {
 };
 // @ts-expect-error
 export const half: PushMemory = { order: () => "new" };
-// @ts-expect-error there is no such order
+// @ts-expect-error the order does not exist
 export const wrong: PushMemory = { order: () => "late", remember: () => {} };
 
 // @ts-expect-error it is called servers
@@ -87,5 +87,5 @@ createPushReceiver({ server: ["https://agents.example"] });
 createPushReceiver({ limits: { maxRequestBytes: 1 } });
 
 expectTypeOf(new PushRefusal("gone", "").code).toEqualTypeOf<PushRefusalCode>();
-// @ts-expect-error there is no such code
+// @ts-expect-error the code does not exist
 new PushRefusal("later", "");

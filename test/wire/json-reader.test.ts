@@ -18,7 +18,7 @@ import { jsonWriter } from "../../src/wire/json-writer.js";
 import { scaled } from "../support/soak.js";
 import { anyMessage, contractTypes } from "./arbitrary.js";
 
-/** The violations of an input, by path; empty when it is accepted. */
+/** Violations of an input, by path; empty if the reader accepts it. */
 function violations(desc: DescMessage, json: unknown): Record<string, string> {
   try {
     jsonReader(desc)(json);

@@ -29,7 +29,7 @@ import { jsonWriter } from "../../src/wire/json-writer.js";
 import { scaled } from "../support/soak.js";
 import { anyMessage, contractTypes } from "./arbitrary.js";
 
-/** What protobuf-es makes of a message, changed in the points in which this protocol and its clients ask for more. */
+/** Output of protobuf-es, changed in the points in which this protocol and its clients need more. */
 function expected(message: ReflectMessage): JsonObject {
   const json = toJson(message.desc, message.message) as JsonObject;
   for (const field of message.fields) {

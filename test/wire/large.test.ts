@@ -28,7 +28,7 @@ function shareTasks(message: Message): void {
   for (const each of [task, payload?.value, ...tasks]) if (each !== undefined) cacheForms(each);
 }
 
-/** A task of so many parts, with texts and bytes that are longer than a piece, full of what has to be escaped. */
+/** A task of so many parts. Its texts and bytes are longer than a piece and full of characters that JSON escapes. */
 function largeTask(parts = 40): Task {
   const text = 'é"\u2028😀\n'.repeat(30_000);
   const raw = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i & 0xff));
@@ -70,7 +70,7 @@ describe("a large message in pieces", () => {
     expect(length).toBe(Buffer.concat(all).length);
     const largest = Math.max(...[...jsonPieces(TaskSchema, task), ...all].map((piece) => piece.length));
     expect(largest).toBeLessThan(512 * 1024);
-    // What some readers of SSE take for a line break is nowhere in it.
+    // The output contains no character that some readers of SSE treat as a line break.
     expect(whole(jsonPieces(TaskSchema, task)).toString()).not.toMatch(/[\u0085\u2028\u2029]/);
   });
 

@@ -18,7 +18,7 @@ describe("a shared message", () => {
     list.tasks = [shared, shared];
     expect(writeList(list)).toBe(before);
     expect(cachedText(shared, () => "made again" as never)).toBe(writeTask(plain));
-    // Nobody changes it any more; who does all the same sees that it was written before.
+    // A cached message must not change. A change here shows that the list reuses the earlier text.
     shared.id = "b";
     expect(writeList(list)).toBe(before);
   });
@@ -43,7 +43,7 @@ describe("a shared message", () => {
     const message = '{"messageId":"m","role":"ROLE_UNSPECIFIED","parts":[]}';
     expect(texts.slice(1, 3)).toEqual(["a", "b"].map((form) => `{"form":"${form}","id":"t","history":[${message}]}`));
     expect(texts[0]).toBe(texts[3]);
-    // Nobody changes it any more; who does all the same sees that each of them was written before.
+    // Cached messages must not change. A change here shows that each list reuses the earlier text.
     shared.id = "u";
     (history[0] as { messageId: string }).messageId = "n";
     expect(textsOf()).toEqual(texts);

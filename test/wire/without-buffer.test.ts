@@ -13,7 +13,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const digest = (line: string): string => createHash("sha256").update(line).digest("hex");
 
-/** The codecs as a browser has them: one file without a module of Node.js, run where there is no Buffer. */
+/** Bundles the codecs as a browser has them: one file without modules of Node.js, run without a `Buffer`. */
 async function bundled(): Promise<string> {
   const outfile = join(directory, "forms.mjs");
   await build({

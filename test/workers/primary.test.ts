@@ -6,10 +6,10 @@ import { silentLogger } from "../../src/core/log.js";
 import type { ToWorker } from "../../src/workers/messages.js";
 import { Primary } from "../../src/workers/primary.js";
 
-/** What happens once when a worker, counted from 1, has been started or is asked to leave its place. */
+/** Actions that run once when the nth worker, counted from 1, has been started or is asked to leave its place. */
 type Happenings = Readonly<Record<string, () => void>>;
 
-/** The process of a worker that serves soon after its start, and ends soon after it was replaced. */
+/** A worker process that serves soon after its start, and exits soon after its replacement. */
 class Worker extends EventEmitter {
   readonly pid: number;
   readonly #meanwhile: Happenings;
