@@ -346,7 +346,7 @@ describe("what waits for slow readers", () => {
         await sleep(1_500);
         stream.resume();
         await closed;
-        // As something that is not whole.
+        // The reset tells the client that the answer is incomplete.
         expect(stream.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
         expect(session.destroyed).toBe(false);
       }

@@ -15,7 +15,6 @@ export interface RawRequest {
   readonly inPieces?: boolean;
 }
 
-/** The whole answer. */
 export interface RawAnswer {
   readonly status: number;
   /** Headers and trailers by lower-case name. */

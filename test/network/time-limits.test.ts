@@ -136,7 +136,7 @@ describe("a body that comes byte by byte", () => {
       "grpc-message": encodeURI(`The request did not come within ${requestTimeoutMs} ms.`),
     });
     await new Promise((resolve) => stream.once("close", resolve));
-    // The connection is still good.
+    // The connection still works.
     const next = session.request(headers).resume();
     next.end(envelope(bytesOf({ rpc: "SendMessage", request: messageOf("hi") as never })));
     const trailers = await new Promise<object>((resolve) => next.once("trailers", resolve));

@@ -26,7 +26,6 @@ import { obedient } from "../conformance/agents.js";
 
 /** A function with options, its wrong options, and the names that its error has for them. */
 interface Row {
-  /** Calls the function. */
   readonly call: (options: never) => unknown;
   /** Options that are required, or an example of others. */
   readonly valid?: object;

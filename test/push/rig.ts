@@ -56,7 +56,6 @@ export interface RigOptions
   readonly rest?: Partial<Record<keyof typeof hostRest, number>>;
   readonly leaseMs?: number;
   readonly isSteady?: () => boolean;
-  /** Look-up of host names. */
   readonly lookup?: TargetLookup;
   /** Ports that may be reached. */
   readonly receivers: readonly Receiver[];
@@ -132,7 +131,7 @@ export class Rig {
     await this.dispatcher.drain(graceMs);
   }
 
-  /** Says that there is something new. */
+  /** Notifies the listeners of new events. */
   news(): void {
     for (const listener of this.#listeners) listener();
   }
@@ -275,7 +274,6 @@ export class Log {
     await this.store.append({ head: row, expected, creates: expected === 0, entries, time: Date.now(), pushConfig });
   }
 
-  /** Ends the task. */
   complete(): Promise<void> {
     return this.append([status(TaskState.COMPLETED)]);
   }

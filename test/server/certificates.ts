@@ -28,7 +28,7 @@ interface Making {
   readonly to?: string;
   /** As openssl names keys. Default: ec, whose keys take a fraction of the time. */
   readonly kind?: "ec" | "rsa:2048";
-  /** Default: it signs itself. */
+  /** Issuer. Default: the certificate signs itself. */
   readonly by?: Pair;
   /** Allowed usage, in openssl's words. Default: any. */
   readonly usage?: string;
@@ -42,7 +42,7 @@ export class Certificates {
     rmSync(this.#path, { recursive: true, force: true });
   }
 
-  /** One for a name. */
+  /** Makes a certificate for a name. */
   make(name: string, making: Making = {}): Pair {
     const { from = "20200101000000Z", to = "21200101000000Z", kind = "ec", by, usage } = making;
     for (const [file, text] of [

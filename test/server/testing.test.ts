@@ -77,7 +77,7 @@ const asking: Omit<Agent, "card"> = {
   },
 };
 
-/** Says a word and never another one. */
+/** Yields one word and then hangs. */
 const stuck: Omit<Agent, "card"> = {
   recover: "restart",
   async *execute(turn) {

@@ -8,7 +8,6 @@ export interface Cut {
   readonly ms?: number;
 }
 
-/** Options of the cuts. */
 export interface CuttingOptions {
   /** Cut of the nth connection, counted from 1. Default: none. */
   readonly plan?: (nth: number) => Cut;

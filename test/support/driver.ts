@@ -17,7 +17,6 @@ export interface Address {
   readonly fetch?: (request: Request) => Promise<Response>;
 }
 
-/** Options of a call. */
 export interface CallOptions {
   /** Headers or metadata. `A2A-Version: 1.0` is sent unless it is given here; null sends none. */
   readonly headers?: HeaderInput;

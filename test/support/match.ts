@@ -117,7 +117,6 @@ export function items(count: number): Matcher {
   return judge((value) => Array.isArray(value) && value.length === count, `a list of ${count}`);
 }
 
-/** Any value that does not fit. */
 export function not(pattern: Pattern): Matcher {
   return new Matcher((value, path, saved) =>
     differences(value, pattern, saved).length > 0 ? [] : [`${at(path)} is what it should not be: ${show(value)}`],
@@ -142,7 +141,6 @@ export function each(pattern: Pattern): Matcher {
   );
 }
 
-/** Fits all of them. */
 export function all(...patterns: Pattern[]): Matcher {
   return new Matcher((value, path, saved) => patterns.flatMap((pattern) => differences(value, pattern, saved, path)));
 }

@@ -11,7 +11,6 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** Options of a slow store. */
 export interface SlowOptions {
   /** A number from 0 to 1 for every decision. */
   readonly random: () => number;

@@ -160,7 +160,7 @@ export const elsewhere: AgentCardInput = {
   securitySchemes: { a: { apiKeySecurityScheme: { location: "body", name: "key" } } },
 };
 export const flowsOfTwoKinds: AgentCardInput = {
-  // @ts-expect-error there is one flow
+  // @ts-expect-error a scheme has one flow
   securitySchemes: { a: { oauth2SecurityScheme: { flows: { clientCredentials: refreshed, password: refreshed } } } },
 };
 // @ts-expect-error the card has fields that the specification knows

@@ -66,7 +66,7 @@ async function send({ fetch }: NodeComponents, { path = "/", body, version, acce
 const call = (method: string, params: object) => ({ jsonrpc: "2.0", id: 1, method, params });
 const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] };
 
-/** A task that is there, by its id. */
+/** Id of a new task. */
 async function task(served: NodeComponents): Promise<string> {
   const { json } = await send(served, { body: call("SendMessage", { message }) });
   return json.result.task.id;

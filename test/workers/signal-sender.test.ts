@@ -14,7 +14,7 @@ describe("SignalSender", () => {
     const kept = sent.length;
     expect(kept * 200_000).toBeLessThan(20_000_000);
     expect(kept).toBeGreaterThan(10);
-    // It reads again.
+    // The peer reads again.
     for (const done of waiting.splice(0)) done();
     sender.send(texts);
     expect(sent).toHaveLength(kept + 1);

@@ -28,7 +28,6 @@ async function copy(source: CopySource, target: CopyTarget): Promise<CopyCounts>
   }
 }
 
-/** Uses a store and closes it. */
 async function using<T>(store: TaskStore, use: (store: TaskStore) => Promise<T>): Promise<T> {
   try {
     return await use(store);

@@ -102,7 +102,7 @@ describe.skipIf(bin === "")("postgresStore whose primary is replaced by its stan
     await primary.query(`SELECT pg_terminate_backend(pid) FROM (${connected} LIMIT 1) one`);
     await well(store);
     const next = await follow(store, head);
-    // The way leads back.
+    // The address leads to the old primary again.
     way.turn(primary);
     await expect
       .poll(() => store.health.status, { timeout: 10_000 })

@@ -104,7 +104,7 @@ export class PostgresServer {
     try {
       this.stop("immediate");
     } catch {
-      // It was killed.
+      // The server has already been killed.
     } finally {
       rmSync(this.folder, { recursive: true, force: true });
     }

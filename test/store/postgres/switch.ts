@@ -94,7 +94,6 @@ export class Switch {
     await Promise.all([...this.#ways].map((way) => way.swap(target)));
   }
 
-  /** Ends all connections. */
   cut(): void {
     for (const way of this.#ways) way.end();
   }

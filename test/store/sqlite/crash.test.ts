@@ -106,7 +106,6 @@ describe("a process that is killed while it deletes an owner", () => {
     const path = temporaryFile();
     const store = sqliteStore({ path, synchronous: "NORMAL" });
     const make = async (owner: string, index: number): Promise<void> => {
-      // Every twentieth one is large.
       const position = index % 20 === 0 ? 1_000 : 2;
       await create(
         store,
@@ -128,7 +127,7 @@ describe("a process that is killed while it deletes an owner", () => {
       expect(await wholeTasksOf(opened, "kept")).toBe(50);
       await opened.close();
     }
-    // The kills came on the way.
+    // The kills interrupted the work.
     expect(counts[0]).toBeLessThan(3_000);
     expect(counts[2]).toBeGreaterThan(0);
     const last = startChild("delete an owner", path);

@@ -29,7 +29,6 @@ export class WriterHost {
     return this.#process;
   }
 
-  /** Ends the process. */
   async end(): Promise<void> {
     if (this.#process === undefined) return;
     const exited = once(this.#process, "exit");

@@ -9,7 +9,7 @@ import { StoreError } from "../../../src/store/task-store.js";
 import { openDatabase } from "../../support/database.js";
 import { contentsOf, temporaryDirectory, temporaryFile } from "./files.js";
 
-/** Opens what should not open. */
+/** Returns the error of opening a file. */
 function refusalOf(path: string): StoreError {
   try {
     void sqliteStore(path).close();

@@ -47,7 +47,7 @@ const older = (path: string): RegExp =>
 describe("a shared file of an older version", { timeout: 60_000 }, () => {
   it("is not changed while a process has it that may be an older one", async () => {
     const path = olderFile();
-    // As any version holds it.
+    // Holds the file like a store of any version.
     const child = startChild("share", path);
     await child.said(1);
     const message = older(path);

@@ -12,7 +12,6 @@ import { bundle } from "../../support/writer-thread.js";
 export interface Writing {
   readonly writer: StoreWriter;
   readonly log: string[];
-  /** The current process. */
   readonly child: ChildProcess;
   /** Opens a store of the file, as a worker does. */
   open(): Promise<SqliteStore>;

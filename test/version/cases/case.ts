@@ -49,7 +49,7 @@ export interface Request {
   readonly headers: Readonly<Record<string, string>>;
   /** JSON; for `GRPC` the message in proto3 JSON. */
   readonly body?: Pattern;
-  /** Sent as it stands. */
+  /** Body that is sent unchanged. */
   readonly rawBody?: string;
 }
 
@@ -73,7 +73,7 @@ export interface Expectation {
   readonly closed?: boolean;
   /** One of these has to hold as well. */
   readonly anyOf?: readonly Expectation[];
-  /** Done once the stream is open. */
+  /** Steps that run once the stream is open. */
   readonly during?: readonly Step[];
   /** A request like this reaches `${webhook}`. */
   readonly webhook?: { readonly eventually: WebhookRequest };

@@ -12,7 +12,6 @@ import { jsonRpcTasks } from "./jsonrpc-0.3-tasks.js";
 import { mixed } from "./mixed.js";
 import { restCases } from "./rest-0.3.js";
 
-/** Every case. */
 export const cases: readonly Case[] = [
   ...cards,
   ...jsonRpcParts,

@@ -12,7 +12,6 @@ export interface Outcome {
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined if the answer has no body, or if the body is not JSON. */
   readonly body?: JsonValue | undefined;
-  /** The events of a stream. */
   readonly events?: readonly JsonValue[];
   /** Their ids, where the binding has any. */
   readonly ids?: readonly (string | undefined)[];

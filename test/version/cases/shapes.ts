@@ -15,7 +15,7 @@ export const post = (path: string, body: Pattern, { headers }: { headers?: Heade
   body,
 });
 
-/** With a body that stands as it is. */
+/** A POST whose body is sent unchanged. */
 export const postRaw = (path: string, rawBody: string, { headers }: { headers?: Headers } = {}): Request => ({
   method: "POST",
   path,

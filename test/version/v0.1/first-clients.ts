@@ -77,7 +77,7 @@ export function pythonParams(id: string, text: string, more: Json = {}): Json {
 /** A notification as the client reads it. */
 export interface Judged {
   readonly task: Json;
-  /** Undefined: it is the agent's. */
+  /** Undefined if the notification comes from the agent. */
   readonly fault: string | undefined;
   readonly authorization: string | undefined;
 }

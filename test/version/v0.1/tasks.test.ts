@@ -13,7 +13,7 @@ import { memoryStore } from "../../../src/store/memory/index.js";
 import { textOf } from "../../../src/task/plain.js";
 import { Spoken, saidIn03, say, sayNow, v1, v03 } from "./server.js";
 
-/** Does what the message says. */
+/** Obeys its message. */
 const agent: Omit<Agent, "card"> = {
   responds: "either",
   async *execute(turn) {

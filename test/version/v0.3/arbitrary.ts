@@ -80,7 +80,7 @@ function isSayable(value: unknown): boolean {
   return Object.values(value).every(isSayable);
 }
 
-/** Messages of 1.0 that 0.3 can say. */
+/** Messages of 1.0 that 0.3 can express. */
 export function sayable(desc: DescMessage): fc.Arbitrary<Message> {
   return anyMessage(desc).filter(isSayable);
 }
