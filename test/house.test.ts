@@ -237,6 +237,17 @@ describe("the code of src/, contract/ and console/", () => {
     expect(naming.map((each) => each.join(": ")).sort()).toEqual(Object.keys(numbers).sort());
   });
 
+  it("names the facts of a version in version/ and the service only, and not in core/call.ts", () => {
+    const facts = /\b(?:versionFacts|versionFactsOf|setVersionFacts|namesConfigByTask|hasGenerations)\b/;
+    const naming = files.filter((file) => /^src\//.test(file) && facts.test(textOf(file)));
+    expect(naming.filter((file) => !/^src\/(?:version|service)\//.test(file))).toEqual(["src/core/call.ts"]);
+    const inCore = textOf("src/core/call.ts").match(/\b(?:versionFacts|namesTasks|namesConfigByTask|generations)\b/g);
+    expect(inCore).toEqual(["versionFacts"]);
+    const setting = files.filter((file) => /\bsetVersionFacts\(|\.versionFacts =/.test(textOf(file)));
+    expect(setting.length).toBeGreaterThan(3);
+    expect(setting.filter((file) => !file.startsWith("src/version/"))).toEqual([]);
+  });
+
   it("declares each former homonym at most once", () => {
     const declared = files.flatMap(linesOf).flatMap((line) => homonym.exec(line)?.[1] ?? []);
     expect(declared).toContain("textOf");

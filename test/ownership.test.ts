@@ -21,10 +21,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/core/call.ts Call.jsonRpcId": "the binding of JSON-RPC",
   "src/core/call.ts Call.caller": "the authentication interceptor",
   "src/core/call.ts Call.version": "the version interceptor",
-  "src/core/call.ts Call.namesConfigByTask":
-    "the translator of a version with one push configuration of a task without an id",
-  "src/core/call.ts Call.namesTasks": "the translator of a version whose clients choose the ids of their tasks",
-  "src/core/call.ts Call.generations": "the translator of a version whose messages have fields for them",
+  "src/core/call.ts Call.versionFacts": "the translator of the call's version (version/facts.ts)",
   "src/core/call.ts Call.tenant": "the tenant interceptor",
   "src/core/call.ts Call.agent": "the tenant interceptor",
   "src/core/call.ts Call.taskId": "the tenant interceptor",

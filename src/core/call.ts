@@ -85,21 +85,6 @@ export interface AnswerRefusals {
   record(error: A2AError): void;
 }
 
-/** A number in a field of a request. */
-export interface NumberInField {
-  /** Path of the field. */
-  readonly field: string;
-  readonly value: bigint;
-}
-
-/** The generations that a request names. */
-interface Generations {
-  /** The generation that the caller knows; a read waits for a later one. */
-  readonly known?: NumberInField;
-  /** The generation that a message expects its task to have. */
-  readonly expected?: NumberInField;
-}
-
 const noExtensions: ReadonlySet<string> = new Set();
 
 const noHeaders: ReadonlyMap<string, string> = new Map();
@@ -123,11 +108,8 @@ export class Call {
   caller: Caller = anonymous;
   /** Protocol version of the call, as `Major.Minor`; empty until it is known: version interceptor. */
   version = "";
-  /**
-   * The generations that the request names, in a version whose messages have fields for them. Answers then carry theirs
-   * as marks (`Marks.generation`). Set by that version's translator.
-   */
-  generations: Generations | undefined;
+  /** Facts for the service: the translator of the call's version. `versionFactsOf` returns them with their type. */
+  versionFacts: object | undefined;
   /** Tenant of the request: tenant interceptor. */
   tenant = "";
   /** Name of the agent, from its card; empty if it is unknown: trace and tenant interceptors. */
@@ -144,17 +126,6 @@ export class Call {
    * written or can no longer be written. Streams release theirs themselves. Undefined for other answers.
    */
   written: (() => void) | undefined;
-  /**
-   * True if the ids of tasks in the request are names that the client chose (`TaskNames`): a message creates its task
-   * if the caller has none of that name. Set by a translator; clients of the service's own version never choose ids
-   * (specification 3.4.2).
-   */
-  namesTasks = false;
-  /**
-   * True if a push configuration without an id, sent with a message, gets the id of its task. Set by the translator of
-   * a version in which a task has one configuration without an id, so that setting it later replaces this one.
-   */
-  namesConfigByTask = false;
   /**
    * Rejects a message to a task, by an A2AError, if the caller lacks a requirement of the task's earlier messages. Set
    * for agents whose skills have requirements; undefined otherwise.

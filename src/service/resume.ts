@@ -1,8 +1,9 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Call, NumberInField } from "../core/call.js";
+import type { Call } from "../core/call.js";
 import { invalid } from "../core/error.js";
 import { eventResponse } from "../task/entry.js";
+import { type NumberInField, versionFactsOf } from "../version/facts.js";
 import { carry, generationOf, mark, weightOf } from "../wire/marks.js";
 import { sharedCopy } from "../wire/serialization-cache.js";
 import { resumeParameters as parameters, RESUME_EXTENSION } from "../wire/service-params.js";
@@ -40,7 +41,7 @@ export const poll = { maxMs: 60_000 } as const;
 
 /** Returns the long poll that a read requests, or undefined. */
 export function longPoll(call: Call): LongPoll | undefined {
-  const after = inField(call.generations?.known) ?? parameter(call, parameters.after);
+  const after = inField(versionFactsOf(call).known) ?? parameter(call, parameters.after);
   const seconds = parameter(call, parameters.wait);
   if (after === undefined) {
     if (seconds === undefined) return undefined;
@@ -53,7 +54,7 @@ export function longPoll(call: Call): LongPoll | undefined {
 
 /** Returns the generation that a send expects its task to have, or undefined. */
 export function expectedGeneration(call: Call): number | undefined {
-  return inField(call.generations?.expected) ?? parameter(call, parameters.expected);
+  return inField(versionFactsOf(call).expected) ?? parameter(call, parameters.expected);
 }
 
 function inField(number: NumberInField | undefined): number | undefined {
@@ -79,7 +80,7 @@ function wholeNumber(field: string, value: string): number {
  */
 export function withGeneration(call: Call, task: Task, generation: number): Task {
   // All readers that share the task see the same generation of it.
-  if (call.generations !== undefined) mark(task, { generation });
+  if (versionFactsOf(call).hasGenerations) mark(task, { generation });
   if (!call.extensions.has(RESUME_EXTENSION)) return task;
   const known = notedTasks.get(task);
   if (known !== undefined) return known;

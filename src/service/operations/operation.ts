@@ -8,6 +8,7 @@ import {
 import type { AgentRegistration } from "../../card/agents.js";
 import type { Call } from "../../core/call.js";
 import type { Scope } from "../../engine/engine.js";
+import { versionFactsOf } from "../../version/facts.js";
 import { mark, weightOf } from "../../wire/marks.js";
 import type { Subscriptions } from "../caller-shares.js";
 import type { MethodTable } from "../invoke.js";
@@ -32,7 +33,7 @@ export type ServiceMethods = MethodTable<(typeof A2AService)["method"], Context>
 
 /** Returns the scope of tasks that a call may see: those of its caller under its tenant. */
 export function scopeOf(call: Call): Scope {
-  return { tenant: call.tenant, owner: call.caller.owner, namesTasks: call.namesTasks };
+  return { tenant: call.tenant, owner: call.caller.owner, namesTasks: versionFactsOf(call).namesTasks };
 }
 
 /** Returns the first message of a stream: the current task. */

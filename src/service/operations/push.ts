@@ -11,6 +11,7 @@ import { CauseLogger, type Logger, logFacts } from "../../core/log.js";
 import { parseUrl } from "../../core/net.js";
 import type { AcceptedConfig, PushConfigurations } from "../../push/configurations.js";
 import type { PushConfigKey } from "../../store/task-store.js";
+import { versionFactsOf } from "../../version/facts.js";
 import type { ServiceOptions } from "../options.js";
 import { configAfter, configPageToken } from "../page-token.js";
 import { pushPageSizes } from "../rules.js";
@@ -99,7 +100,8 @@ export async function configOfSend(
   const { call } = context;
   const version = otherVersion(options, call);
   const logger = new CauseLogger(options.logger, call);
-  return acceptConfig(push, config, { field: `${place}url`, version, logger, namedByTask: call.namesConfigByTask });
+  const namedByTask = versionFactsOf(call).namesConfigByTask;
+  return acceptConfig(push, config, { field: `${place}url`, version, logger, namedByTask });
 }
 
 /** Returns the version of a call. Empty for the service's own version, and for one with the same notifications. */

@@ -14,6 +14,7 @@ import { defined } from "../../core/members.js";
 import type { SendCommand, SendResult } from "../../engine/engine.js";
 import type { AcceptedConfig } from "../../push/configurations.js";
 import type { View } from "../../task/fold.js";
+import { versionFactsOf } from "../../version/facts.js";
 import { mark, weightOf } from "../../wire/marks.js";
 import { DELEGATION_DEPTH, delegationDepthOf, IDEMPOTENCY_KEY } from "../../wire/service-params.js";
 import { DirectSend } from "../direct-call.js";
@@ -180,7 +181,7 @@ function sendCommand(
     idempotency: idempotencyOf(options, request, call),
     ifGeneration: expectedGeneration(call),
     version: call.version === "" || call.version === options.versions.native.name ? undefined : call.version,
-    namesTasks: call.namesTasks,
+    namesTasks: versionFactsOf(call).namesTasks,
     held: call.held,
   };
 }

@@ -22,12 +22,16 @@ import { A2AError, invalid } from "../../core/error.js";
 import { expectMessage } from "../../wire/expect-message.js";
 import { carry } from "../../wire/marks.js";
 import { IDEMPOTENCY_KEY, RESUME_EXTENSION } from "../../wire/service-params.js";
+import { nativeFacts, setVersionFacts, type VersionFacts } from "../facts.js";
 import { again, type MethodHandler, type MethodInvocation } from "../method-handler.js";
 import { behave, type Events, resumes } from "../v0.3/behaviour.js";
 import { OlderEvents } from "./events.js";
 import { shownTask, withoutHistory } from "./view.js";
 
 const { method: methods } = A2AService;
+
+/** The facts of calls by clients that choose the ids of their tasks. */
+export const facts: VersionFacts = Object.freeze({ ...nativeFacts, namesTasks: true });
 
 /** The id of a task's only configuration in 0.1, where configurations have no ids. */
 const CONFIG_ID = "a2a-0.1";
@@ -40,7 +44,7 @@ type MethodAnswer = Awaited<ReturnType<MethodHandler>>;
 /** Differences of 0.1 from 1.0 in behaviour; `json-form.ts` has already converted the messages. */
 export function behaveAsV01(service: MethodHandler): MethodHandler {
   return (asked) => {
-    asked.call.namesTasks = true;
+    setVersionFacts(asked.call, facts);
     return (answers[asked.method.name] ?? passed)(asked, service);
   };
 }

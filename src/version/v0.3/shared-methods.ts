@@ -10,9 +10,10 @@ import { expectMessage } from "../../wire/expect-message.js";
 import { type AnswerWriter, mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
+import { setVersionFacts } from "../facts.js";
 import type { JsonRpcMethod } from "../jsonrpc.js";
 import type { MethodHandler, MethodInvocation } from "../method-handler.js";
-import { resumedIn, showsIds } from "../v0.1/behaviour.js";
+import { facts as factsOfV01, resumedIn, showsIds } from "../v0.1/behaviour.js";
 import { OlderEvents } from "../v0.1/events.js";
 import { jsonRpc as jsonRpcOfV01 } from "../v0.1/jsonrpc.js";
 import { shownTask, withoutHistory } from "../v0.1/view.js";
@@ -47,7 +48,7 @@ export function behaveAsV03(service: MethodHandler, supported: readonly string[]
 function answeredByTask(serve: MethodHandler, service: MethodHandler): MethodHandler {
   return (asked) => {
     if (!shared.has(asked.method) || isNamed(asked)) return serve(asked);
-    asked.call.namesTasks = true;
+    setVersionFacts(asked.call, factsOfV01);
     return asked.method === method.subscribeToTask ? subscribe(asked, serve, service) : readShared(asked, serve);
   };
 }

@@ -1,6 +1,5 @@
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { A2AService, type SendMessageRequest } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import { defined, membersOf } from "../../core/members.js";
 import { expectMessage } from "../../wire/expect-message.js";
@@ -8,6 +7,7 @@ import { fieldValue, listIn } from "../../wire/field-rules.js";
 import { generationOf, weightOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { resumeParameters } from "../../wire/service-params.js";
+import { nativeFacts, type NumberInField, setVersionFacts, type VersionFacts } from "../facts.js";
 import { type MethodHandler, mapAnswer } from "../method-handler.js";
 import { service as contract, fieldThatSays, type Meaning } from "./contract.js";
 
@@ -19,7 +19,10 @@ interface Translation {
   readonly down: (answer: Message) => Message;
 }
 
-type ReadNumber = (request: Message) => { readonly field: string; readonly value: bigint } | undefined;
+type ReadNumber = (request: Message) => NumberInField | undefined;
+
+/** The facts of calls that name no generation. */
+const facts: VersionFacts = Object.freeze({ ...nativeFacts, hasGenerations: true });
 
 const unchanged = (message: Message): Message => message;
 
@@ -46,7 +49,7 @@ export function translate(service: MethodHandler): MethodHandler {
     const isNew = messageTaskId(request) === "";
     // A new task has no generation, and the draft says to ignore the field.
     const wanted = isNew ? undefined : expected(request);
-    call.generations = generationsOf(known(request), wanted);
+    setVersionFacts(call, factsWith(known(request), wanted));
     let answer: Awaited<ReturnType<MethodHandler>>;
     try {
       answer = await service({ method: native, request, call });
@@ -76,11 +79,8 @@ function mismatchOf(error: unknown, request: Message, expected: bigint | string 
   return new A2AError("TASK_GENERATION_MISMATCH", error.message, { metadata, cause: error });
 }
 
-function generationsOf(
-  known: ReturnType<ReadNumber>,
-  expected: ReturnType<ReadNumber>,
-): NonNullable<Call["generations"]> {
-  return { ...(known && { known }), ...(expected && { expected }) };
+function factsWith(known: NumberInField | undefined, expected: NumberInField | undefined): VersionFacts {
+  return known === undefined && expected === undefined ? facts : { ...facts, known, expected };
 }
 
 /** Returns the reader of a number in a request: of the request itself, or of a message in it. */
@@ -98,7 +98,7 @@ function reader(meaning: Meaning, desc: DescMessage): ReadNumber {
   return () => undefined;
 }
 
-function numbered(field: string, value: unknown): ReturnType<ReadNumber> {
+function numbered(field: string, value: unknown): NumberInField | undefined {
   return typeof value === "bigint" ? { field, value } : undefined;
 }
 
