@@ -41,9 +41,12 @@ export type PushDialectOf = (version: string) => PushDialect | undefined | Promi
 
 /**
  * Returns a lookup for the push notifications of versions other than the service's own. It includes disabled versions,
- * whose existing configurations are still served.
+ * whose existing configurations are still served. Each of them is loaded alone, because `ready` loads enabled ones.
  */
-export function pushDialects({ others, off }: Versions): PushDialectOf {
-  const versions = new Map([...others, ...off].map((version) => [version.name, version]));
-  return async (name) => (await versions.get(name)?.load())?.push;
+export function pushDialects(versions: Versions): PushDialectOf {
+  const off = new Map(versions.off.map((version) => [version.name, version]));
+  return async (name) => {
+    if (versions.other(name) !== undefined) return (await versions.ready()).get(name)?.push;
+    return (await off.get(name)?.load())?.push;
+  };
 }
