@@ -22,7 +22,7 @@ import { lean } from "./lean.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const out = join(root, "dist");
 
-/** What a program that embeds Parley may give to it, or get from it, has to be the one that the program imports itself. */
+/** Packages whose objects pass between Parley and a program that embeds it. The program has to import the same copy. */
 const external = ["@grpc/grpc-js", "@opentelemetry/api", "@photostructure/sqlite", "ai", "fastify", "pg", "react"];
 
 /**
@@ -42,7 +42,7 @@ const builtins = {
   },
 };
 
-/** Nothing is minified: stacks name functions, and a comment names the source of what is below it. */
+/** Options of all builds. Code is not minified, so that stacks name functions. A comment names the source of each module. */
 const options = {
   absWorkingDir: root,
   preserveSymlinks: true,
@@ -145,7 +145,7 @@ const results = await Promise.all([
 const outputs = results.flatMap(({ metafile }) => Object.keys(metafile.outputs));
 const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
 
-/** What an earlier build left behind. */
+/** Removes the files of an earlier build that this one did not write. */
 for (const folder of ["dist/src", "dist/contract", "dist/gen", "dist/web"]) {
   for (const file of filesIn(folder))
     if (file.endsWith(".js") && !outputs.includes(file)) rmSync(join(root, file), { force: true });

@@ -49,7 +49,7 @@ export function together(inputs, groups, entries = []) {
   function groupsFor(entry) {
     const reached = reachedBy(inputs, [entry], atOnce);
     const needed = (group) => group.some((module) => reached.has(module));
-    // What a group imports is in other groups.
+    // Imports of a group are in other groups.
     for (let size = 0; size < reached.size; ) {
       size = reached.size;
       for (const module of reachedBy(inputs, groups.filter(needed).flat(), atOnce)) reached.add(module);
@@ -76,7 +76,7 @@ export function ofStart(inputs, start, named) {
       commands.filter((module) => !start.includes(module)),
       atOnce,
     ),
-    // What clients and webhooks load on use must not bring a server.
+    // Modules that clients and webhooks load on use must not load a server.
     reachedBy(
       inputs,
       named.filter((entry) => !hasStart(entry)),

@@ -2,12 +2,15 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:f
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 
-/** Who makes the file writes its number right then; a file without one, so old in milliseconds, is of who was ended in between. */
+/**
+ * Maximum age of a file without a process number, in milliseconds. A process writes its number immediately after it creates
+ * the file, so that an older one belongs to a process that was ended in between.
+ */
 const UNWRITTEN_MS = 10_000;
 
 /**
- * Waits for a file that only one process can make, and that stands for what one does at a time. A process that is gone holds nothing.
- * @returns what removes it
+ * Waits until this process can create a lock file. The file of a process that has ended is removed.
+ * @returns a function that removes the file
  */
 export async function hold(path) {
   mkdirSync(dirname(path), { recursive: true });
@@ -21,7 +24,7 @@ export async function hold(path) {
   }
 }
 
-/** @returns false where the file is there */
+/** @returns false if the file exists */
 function take(path) {
   try {
     writeFileSync(path, String(process.pid), { flag: "wx" });
@@ -32,7 +35,10 @@ function take(path) {
   }
 }
 
-/** Removes a file whose process is gone: one who waits at a time, or the second would remove the file of the first. */
+/**
+ * Removes the file of a process that has ended. Waiting processes do so one at a time, because a second one would remove the
+ * new file of the first.
+ */
 function clear(path) {
   const clearing = `${path}-clearing`;
   if (!take(clearing)) {
@@ -43,7 +49,7 @@ function clear(path) {
   rmSync(clearing, { force: true });
 }
 
-/** The process that made a file; undefined when it is gone, or not written yet. */
+/** Returns the process that created a file; undefined if the file is removed or its number is not written yet. */
 function holderOf(path) {
   try {
     return Number(readFileSync(path, "utf8")) || undefined;
@@ -64,7 +70,7 @@ function isAlive(pid) {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It is somebody else's, and there.
+    // The process exists and belongs to another user.
     return error.code === "EPERM";
   }
 }

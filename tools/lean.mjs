@@ -1,6 +1,6 @@
-// What a browser need not load: a plugin of esbuild for the builds in dist/web, which have protobuf-es and what they use of Connect
-// inside. Nothing that is left out is ever reached there, or it is not found when the build is made. A package that has not what is
-// replaced here any more ends the build, so that a new release of it is looked at.
+// Plugin of esbuild that makes the builds in dist/web smaller. They contain protobuf-es and the parts of Connect that they use.
+// The plugin removes code that browsers never reach. It ends the build if a package no longer has the code to replace, so that
+// a developer looks at the new release.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fromBinary, ScalarType, toBinary } from "@bufbuild/protobuf";
@@ -12,8 +12,8 @@ export const lean = {
     const edit = (filter, change) =>
       onLoad({ filter }, ({ path }) => ({ loader: "ts", contents: change(readFileSync(path, "utf8"), path) }));
 
-    // What is fast, or knows sockets, gives way to what is small, and the library's JSON to that of wire/, which is all that is used
-    // of JSON here.
+    // Smaller modules replace those that are fast or that know sockets. The JSON of wire/ replaces the library's, because these
+    // builds use no other.
     onResolve(
       { filter: /\/(?:library-json|binary-(?:reader|writer)|socket-failure|core\/lazy)\.js$/ },
       ({ resolveDir, path }) => ({
@@ -111,7 +111,7 @@ const codecCases = new RegExp(
   "gm",
 );
 
-/** Replaces what a source has to have. */
+/** Replaces texts of a source. @throws Error if the source does not contain one of them */
 function replaced(path, source, replacements) {
   let text = source;
   for (const [from, to] of replacements) {
@@ -122,12 +122,12 @@ function replaced(path, source, replacements) {
   return text;
 }
 
-/** What stands for a function that nobody calls. */
+/** Returns the replacement of a function that the builds never call. */
 function missing(name) {
   return `export function ${name}() { throw new Error("This build has no ${name}."); }`;
 }
 
-/** Enums as TypeScript has them, so that esbuild puts their values where their names stand, and leaves them out. */
+/** Returns the source with enums of TypeScript. esbuild replaces their names by their values, and drops the enums. */
 function withEnums(source, path) {
   const compiled = /^export var (\w+);\s*\(function \(\1\) \{([\s\S]*?)^\}\)\(\1 \|\| \(\1 = \{\}\)\);/gm;
   const written = (_, name, body) => {
@@ -138,8 +138,8 @@ function withEnums(source, path) {
 }
 
 /**
- * The fields of google/protobuf/descriptor.proto that nothing reads where programs run: what only compilers ask for, and the features of
- * editions, as all protos here are of proto3. What a descriptor has of them is among its unknown fields.
+ * Fields of google/protobuf/descriptor.proto that running programs never read. Only compilers read them, or they are features of
+ * editions, which protos of proto3 do not have. A descriptor keeps their values as unknown fields.
  */
 const unread = new Set([
   ...["public_dependency", "weak_dependency", "option_dependency", "source_code_info"],
@@ -147,7 +147,7 @@ const unread = new Set([
 ]);
 const readOptions = new Set(["deprecated", "map_entry", "packed", "jstype", "idempotency_level"]);
 
-/** What descriptors are read with, without those fields and what only they have. Each message keeps its place. */
+/** Returns the descriptors of descriptors without those fields and the types that only they use. Each message keeps its place. */
 function readDescriptors({ messageType, enumType, ...file }) {
   const fieldsOf = ({ name, field = [] }) =>
     field.filter((field) => (name.endsWith("Options") ? readOptions.has(field.name) : !unread.has(field.name)));
@@ -168,7 +168,7 @@ function readDescriptors({ messageType, enumType, ...file }) {
   };
 }
 
-/** What `boot` fills in need not be said, nor a default that is the first value of its enum, or false. */
+/** Returns a field without the values that `boot` adds, and without a default that is false or the first value of its enum. */
 function withoutZero({ label, defaultValue, options, ...field }) {
   if (options !== undefined || hasUnusedType({ field: [field] }))
     throw new Error(`${field.name} has options, or a type that cannot be read.`);
@@ -177,7 +177,7 @@ function withoutZero({ label, defaultValue, options, ...field }) {
   return label === 1 ? field : { ...field, label };
 }
 
-/** The details of errors that are read or written. Of others the descriptor keeps the place, and whoever imports one ends the build. */
+/** Details of errors that the builds read or write. The descriptor keeps the place of others, and importing one ends the build. */
 const details = new Set(["ErrorInfo", "RetryInfo", "BadRequest", "RequestInfo"]);
 const isUnused = (file, type) => file.name === "google/rpc/error_details.proto" && !details.has(type);
 
@@ -185,9 +185,8 @@ const isUnused = (file, type) => file.name === "google/rpc/error_details.proto" 
 const METHOD_SIGNATURE = 1051;
 
 /**
- * A generated file of a proto, with its descriptor as the text that it is, one character a byte: no compression makes base64 smaller than
- * that. Options of files are for generators. A file of another syntax, or with fields of types that nothing here reads, cannot be used
- * here.
+ * Returns a generated file of a proto with its descriptor as text, one character a byte, because base64 compresses worse. It drops
+ * options of files, which only generators read. A file of another syntax, or with fields of unused types, throws when it is loaded.
  */
 function withText(source) {
   return source.replace(/\bfileDesc\("([\w+/=]+)"/g, (_, base64) => {

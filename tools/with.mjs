@@ -3,8 +3,8 @@
  *
  *   node tools/with.mjs bench,tools/generate COMMAND ARGUMENTS...
  *
- * They are no part of the first install, as few who clone the project ever need them. The versions are those of the folder's
- * package-lock.json; they are installed when they are missing, or when the lock file is another one than at the last time.
+ * The first install leaves them out, because few contributors need them. The folder's package-lock.json has their versions.
+ * They are installed if they are missing or the lock file has changed since the last install.
  * Without a command it installs them and ends.
  */
 import { spawn } from "node:child_process";

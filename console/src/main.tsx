@@ -8,7 +8,7 @@ import { watchSession } from "./api/session.js";
 import { createConsoleRouter } from "./router.js";
 
 const queries = new QueryClient({
-  // The servers are near, and a person who waits wants to see the error.
+  // The servers are near, and a waiting user wants to see the error soon.
   defaultOptions: { queries: { retry: 1, refetchOnWindowFocus: false, staleTime: 2_000 } },
 });
 const router = createConsoleRouter(queries);

@@ -15,8 +15,8 @@ import { authRequired, rejected } from "parley-a2a/events";
 import { card } from "./card.js";
 
 /**
- * An agent to try a server or a client with: the first word of a message says what is to happen. The messages that
- * follow up on a question go on with it.
+ * An agent to try a server or a client with. The first word of a message selects the behavior. A message that answers a
+ * question continues it.
  */
 const agent: Agent = {
   card,
@@ -65,7 +65,7 @@ async function* say(turn: Turn): AsyncIterable<AgentEvent> {
   yield turn.task === undefined ? reply(text) : completed(text);
 }
 
-/** What one stream may carry; all of it is kept. */
+/** Maximum size of one stream, in bytes. The store keeps all of it. */
 const MAX_STREAM_BYTES = 256 * 1024 * 1024;
 
 async function* stream(turn: Turn): AsyncIterable<AgentEvent> {

@@ -8,7 +8,7 @@ const skill = (id: string, description: string, ...examples: string[]) => ({
   examples,
 });
 
-/** Who the probe is: one skill for each word that it knows. */
+/** The card of the probe. It has one skill for each word that the probe knows. */
 export const card: AgentCardInput = {
   name: "Probe",
   description: "Does what the first word of a message says, to try servers and clients with. Unknown words are echoed.",

@@ -10,7 +10,7 @@ export const writer: Agent = {
     if (about === "?") return yield inputRequired("What shall I write about?");
     yield working("Thinking.");
     const words = `Of ${about} much could be said, and some of it has been. `.repeat(4).split(/(?<= )/);
-    // After a crash it goes on behind what is written.
+    // After a crash it continues after the words that are already stored.
     const [written] = turn.task?.artifacts.filter(({ name }) => name === "text") ?? [];
     for (const [i, text] of [...words.entries()].slice(written?.parts.length ?? 0)) {
       await sleep(50, undefined, { signal: turn.signal });

@@ -1,6 +1,6 @@
 import { MockLanguageModelV3, simulateReadableStream } from "ai/test";
 
-/** What the model gets and what it answers, in pieces. */
+/** The function of the model: it receives a prompt and answers in pieces. */
 type Stream = MockLanguageModelV3["doStream"];
 type Message = Parameters<Stream>[0]["prompt"][number];
 type Piece = Awaited<ReturnType<Stream>>["stream"] extends ReadableStream<infer P> ? P : never;

@@ -21,8 +21,8 @@ const root = join(fileURLToPath(import.meta.url), "../../..");
 const raw = join(root, ".cache/coverage/raw");
 
 /**
- * A point below what is covered: in all, and in the folders that decide what is kept and what is on the wire. Branches are
- * counted on the compiled code.
+ * Required coverage, one point below the present one: of all files, and of the folders that decide what is stored and sent.
+ * Branches are counted on the compiled code.
  */
 const thresholds = [
   { files: /./, statements: 91.9, branches: 87.2, functions: 92.3, lines: 93.4 },
@@ -60,7 +60,7 @@ async function compiled() {
   });
 }
 
-/** What tests run in place of this is another program (`test/support/bundles.ts`). */
+/** Sources that tests replace by another program (`test/support/bundles.ts`). */
 const replaced = ["src/store/sqlite/start-writer.ts", "src/store/sqlite/writer.ts"];
 
 async function mapOf({ source, code, map }, counts) {
@@ -78,7 +78,7 @@ async function mapOf({ source, code, map }, counts) {
   });
 }
 
-/** What is below its number, a line each. */
+/** Returns one line for each number that is below its threshold. */
 function missing(all) {
   return thresholds.flatMap(({ files, ...numbers }) => {
     const summary = coverage.createCoverageSummary();

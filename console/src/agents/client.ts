@@ -16,7 +16,7 @@ export interface AgentChoice {
 /** First element of the keys of connected clients. */
 const CONNECTED = "connected-agent";
 
-/** Time for which a client that nobody uses stays connected, in milliseconds. */
+/** Time for which an unused client stays connected, in milliseconds. */
 const UNUSED_MS = 60_000;
 
 /** Returns the query of the client of an agent with its login, for `useQuery` and `fetchQuery`. */

@@ -113,7 +113,7 @@ function watched(answer: Response, exchange: RunningExchange): Response {
   return new Response(body, { status, statusText, headers });
 }
 
-/** Reason for the end of a call. Browsers describe a call that the page itself ended in words that help nobody. */
+/** Returns the reason for the end of a call. It replaces the browser's unclear message for a call that the page ended. */
 function whyEnded(error: unknown): string {
   if (error instanceof DOMException && error.name === "AbortError") return exchangeWords.stopped;
   return error instanceof Error ? error.message : String(error);

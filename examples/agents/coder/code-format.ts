@@ -38,7 +38,7 @@ export class CodeFormat {
     return lines.flatMap((line) => this.#read(`${line}\n`));
   }
 
-  /** Returns what is left at the end of the answer. A file without an end ends here. */
+  /** Returns the last pieces at the end of the answer. A file without an end ends here. */
   end(): FilePiece[] {
     const rest = this.#line === "" ? [] : this.#read(this.#line);
     this.#line = "";

@@ -1,6 +1,6 @@
 import { type Chat, type Json, membersOf, type Reply, type Rule, type ToolResult } from "../offline-model/rules.js";
 
-/** What the offline model understands of a question. */
+/** The parts of a question that the offline model understands. */
 interface Asked {
   readonly amount: number;
   readonly from: string | undefined;
@@ -57,7 +57,7 @@ function offTopic({ text, texts }: Chat): Reply | undefined {
   return { text: "I can only help with currency conversion and exchange rates." };
 }
 
-/** Asks for what is missing, or calls the tool: once for each target. */
+/** Asks for a missing currency, or calls the tool once for each target. */
 function lookUp({ texts }: Chat): Reply {
   const { from, to, date } = understood(texts);
   if (from === undefined) return { text: "Which currencies do you want to convert?" };

@@ -25,7 +25,7 @@ interface Field {
 
 type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue };
 
-/** What the user did with a surface. */
+/** An action of the user on a surface. */
 interface Action {
   readonly name: string;
   readonly surfaceId: string;

@@ -43,7 +43,7 @@ interface Reimbursement extends Expense {
   readonly status: "approved" | "rejected";
 }
 
-/** What the agent remembers of a conversation: its newest requests. */
+/** The agent's memory of a conversation: its newest requests. */
 interface Memory {
   readonly requests: readonly Reimbursement[];
 }
@@ -135,5 +135,5 @@ const expenses: Agent = {
   },
 };
 
-/** Reimburses expenses: asks for what is missing by a form, and for an approval. */
+/** Reimburses expenses. The agent asks for missing details by a form, and then for an approval. */
 export const agent: Agent = withA2ui(expenses);

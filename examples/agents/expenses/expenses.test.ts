@@ -114,7 +114,7 @@ describe("the expenses agent", () => {
   });
 });
 
-/** What a client of A2UI does with messages: it keeps surfaces, and resolves the values of an action. */
+/** Renders messages like a client of A2UI: it keeps surfaces, and resolves the values of an action. */
 class Renderer {
   readonly surfaces = new Map<string, { components: Component[]; model: JsonObject }>();
 

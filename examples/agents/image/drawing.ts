@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What the agent can draw. */
+/** Motifs that the agent can draw. */
 export const motifs = [
   "circle",
   "square",
@@ -17,7 +17,7 @@ export const motifs = [
 const color = z.string().regex(/^#[0-9a-f]{6}$/i, "a color such as #ff0000");
 const place = z.number().min(0).max(1);
 
-/** A drawing: what a model describes, and what is kept inside of every file, so that a later edit can start from it. */
+/** A drawing as a model describes it. Every file contains its drawing, so that a later edit can start from it. */
 export const Drawing = z.object({
   title: z.string().min(1).max(60).describe("What is to be seen, in a few words."),
   scene: z.enum(["plain", "sea", "land"]).describe("sea and land have water or grass in the lower part."),

@@ -11,7 +11,7 @@ const Plan = Drawing.extend({
   delivery: z.enum(["inline", "link"]).optional().describe("link if the user wants a link or URL instead of the file."),
 });
 
-/** What the model wants to be drawn, or what it has to ask. */
+/** The drawing that the model plans, or its question to the user. */
 export type Plan = z.infer<typeof Plan> | { readonly question: string };
 
 const tool = {

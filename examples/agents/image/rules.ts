@@ -1,7 +1,7 @@
 import type { Chat, Json, Reply, Rule } from "../offline-model/rules.js";
 import { Drawing, type Figure, motifs } from "./drawing.js";
 
-/** What the offline model understands of pictures: the motifs of the agent, colors, and a few ways to change them. */
+/** Rules of the offline model for pictures. They know the agent's motifs, colors, and a few ways to change them. */
 export const rules: readonly Rule[] = [draw];
 
 const words: readonly (readonly [pattern: RegExp, motif: Figure["motif"]])[] = [

@@ -3,7 +3,7 @@ import OpenAI from "openai";
 import { AgentError, type ConversationMessage, dataOf, type Turn } from "parley-a2a";
 import type { ModelAddress } from "../offline-model/model.js";
 
-/** The tool to call, or what has to be asked first. */
+/** The tool to call, or the question to ask first. */
 export type Choice = { readonly tool: string; readonly input: Record<string, Json> } | { readonly question: string };
 
 type Json = Turn["data"][number];

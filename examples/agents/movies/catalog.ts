@@ -40,7 +40,7 @@ export async function searchMovies(query: string, signal?: AbortSignal): Promise
     .map(withPoster);
 }
 
-/** Searches people who act or direct. */
+/** Searches for actors and directors. */
 export async function searchPeople(query: string, signal?: AbortSignal): Promise<readonly Person[]> {
   const { TMDB_API_KEY: key } = process.env;
   if (key !== undefined) {

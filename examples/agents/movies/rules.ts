@@ -36,7 +36,7 @@ function search({ text, texts }: Chat): Reply | undefined {
   return genre !== undefined && isWanted ? movies(genre.replace(/sci-?fi/i, "science fiction")) : undefined;
 }
 
-/** Asks for what is missing. */
+/** Asks for the genre, or for the movie or person. */
 function ask({ text, system }: Chat): Reply {
   const goal = /Your goal in this task is: (.+)/.exec(system)?.[1];
   if (/recommend|suggest|good movie|watch/i.test(text)) {
@@ -65,7 +65,7 @@ function result({ results, text }: Chat): Reply | undefined {
   return completed(`I recommend ${titleOf(one)}: ${one.overview}`);
 }
 
-/** What a language model remembers without a search. */
+/** Movies and directors that a language model knows without a search. */
 const directors: readonly (readonly [string, string])[] = [
   ["The Matrix", "Lana and Lilly Wachowski"],
   ["Inception", "Christopher Nolan"],

@@ -78,7 +78,7 @@ export function answerOf(rules: readonly Rule[], chat: Chat): Reply {
   return { text: "I am an offline model with a few rules, and none of them has an answer to this." };
 }
 
-/** What the two APIs read from a request. */
+/** Parts of a request that both APIs read. */
 export interface RequestParts extends Pick<Chat, "messages" | "model" | "schema" | "system"> {
   readonly tools: readonly { readonly name: string; readonly parameters?: Json }[];
 }

@@ -62,7 +62,7 @@ export async function startOfflineModel({ rules, port = 0, pieceMs = 0 }: Offlin
   };
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
-  // Nobody waits for a model that is not asked: an agent's process ends as it would without it.
+  // The server does not keep the agent's process running.
   server.unref();
   return {
     baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,

@@ -55,7 +55,7 @@ export interface SeenArtifact {
   readonly text: string;
 }
 
-/** What a stream shows: statuses and pieces of artifacts. */
+/** Statuses and pieces of artifacts that a client has received from a stream. */
 export interface SeenStream {
   readonly taskId: string;
   readonly statuses: readonly { readonly state: string; readonly text: string }[];

@@ -11,7 +11,7 @@ export interface KillTest {
   /** URL of the agent's module. */
   readonly module: string;
   readonly rules: readonly Rule[];
-  /** What the user says. An answer goes to the task that asked; anything else begins a new one. */
+  /** Messages of the user. An answer goes to the task that asked; any other message begins a new task. */
   readonly says: readonly string[];
 }
 

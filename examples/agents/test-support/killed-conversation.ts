@@ -44,7 +44,7 @@ export interface EndedTask {
   readonly progress: readonly string[];
 }
 
-/** What a conversation has come to. */
+/** The result of a conversation. */
 export interface Conversation {
   readonly tasks: readonly EndedTask[];
   readonly steps: readonly StoredStep[];
@@ -119,7 +119,7 @@ function endedOf({ status, artifacts = [], history = [] }: Task): EndedTask {
 
 const textOf = (parts: Message["parts"]): string => parts.map(({ text = "" }) => text).join("");
 
-/** What a process prints: its address, and each write. */
+/** A line that a process prints: its address, or one write. */
 type Line = { readonly url: string } | { readonly taskId: string; readonly steps: readonly Omit<StoredStep, "task">[] };
 
 /** The agent's processes, one after the other on one file. */
