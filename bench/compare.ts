@@ -1,8 +1,8 @@
 /**
- * Whether a change costs the ordinary calls anything: `npm run bench:compare -- --base REF`. It builds what REF was beside what is here,
- * and measures message replies, or tasks in a SQLite file, of both in one run, by turns. Each pair of servers is a pair of new processes, because the compiler makes
- * something else of a program in each; the median over the pairs is shown. By CPU time a ratio tells more than by rate, and two runs
- * more than one: against what is here already (`--base HEAD`) a calm machine says 0.98 to 1.02.
+ * Compares the cost of ordinary calls before and after a change: `npm run bench:compare -- --base REF`. It builds REF beside the working
+ * tree, and measures message replies, or tasks in a SQLite file, of both in turns. Each pair of servers runs in new processes, because the
+ * compiler optimizes a program differently in each. The result is the median over the pairs. Ratios of CPU time are more exact than ratios
+ * of rates, and two runs more than one. Two equal trees (`--base HEAD`) differ by 0.98 to 1.02 on a calm machine.
  */
 import { execFileSync } from "node:child_process";
 import { join, relative } from "node:path";

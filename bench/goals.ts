@@ -1,12 +1,12 @@
 /**
- * What the project wants to reach, as data: every run judges all of it, and names what it did not measure. A goal is
- * about a ratio of two things that were measured side by side in one run; one that is not says its unit.
+ * A goal of the project, as data. Every run judges all goals, and names those that it did not measure. A goal is a ratio
+ * of two things that one run measures side by side, or a number with a unit.
  */
 export interface Goal {
   /** The scenario that measures it. */
   readonly scenario: string;
   readonly what: string;
-  /** What the measured thing is divided by, or the unit. */
+  /** The divisor of the measured thing, or the unit. */
   readonly against: string;
   readonly atLeast?: number;
   readonly atMost?: number;
@@ -345,7 +345,7 @@ function replicas(figure: string, atMost: number): Goal {
   return { scenario: "fan-out-replicas", what, against: "absolute, in ms", atMost };
 }
 
-/** What a run found about a goal. */
+/** The result of a run for a goal. */
 export interface Judged {
   readonly goal: GoalName;
   readonly value: number;
@@ -356,7 +356,7 @@ export interface Judged {
   readonly byCpu?: number;
 }
 
-/** Judges what is kept and shown: a value with four digits. */
+/** Judges the value as reports show it, with four digits. */
 export function judge(goal: GoalName, found: number): Judged {
   const value = Number(found.toPrecision(4));
   const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY }: Goal = GOALS[goal];

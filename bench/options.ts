@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 
-/** What the command line says. */
+/** Options of the command line. */
 export interface Options {
   /** For CI: a look at everything in short, within 90 seconds. */
   readonly quick: boolean;

@@ -1,7 +1,7 @@
 /**
- * Where the time of a call goes: `npm run bench:profile -- [SCENARIO ...]`; all of them when none is named. A server is
- * loaded as in the bench while its main thread is sampled, and self time is added up by package and folder. What is
- * found is put beside what bench/results/profile.json has of other scenarios.
+ * Profiles the time of a call: `npm run bench:profile -- [SCENARIO ...]`, by default all scenarios. It loads a server as
+ * the bench does, samples its main thread, and adds up self time by package and folder. bench/results/profile.json keeps
+ * the results, beside those of other scenarios.
  */
 import { parseArgs } from "node:util";
 import { endAll } from "./harness/child.js";

@@ -1,4 +1,4 @@
-/** What the processes of the bench say to each other: the one that runs it, the servers, and the load generator. */
+/** Messages between the processes of the bench: the one that runs it, the servers, and the load generator. */
 
 /** Eight characters in a request that are replaced by a number in each call, so that no two calls are the same. */
 export const NUMBER = "########";
@@ -149,7 +149,7 @@ export type Job =
   | CatchUpJob
   | LeaveJob;
 
-/** What a job gives; nothing where it is not named here. */
+/** Results of jobs. A job that is not named here has none. */
 export interface JobResults {
   readonly rate: RateResult;
   readonly paced: PacedResult;
@@ -162,14 +162,14 @@ export interface JobResults {
   readonly leave: Record<string, never>;
 }
 
-/** What an attacker does, to a port of this machine, for so many milliseconds. */
+/** Asks an attacker to attack a port of this machine for `ms` milliseconds. */
 export interface AttackQuestion {
   readonly title: string;
   readonly port: number;
   readonly ms: number;
 }
 
-/** What it did. */
+/** Report of an attacker. */
 export interface Attacked {
   readonly pieces: number;
   /** Connections that were opened again because the other side had closed them. */
@@ -179,7 +179,10 @@ export interface Attacked {
   readonly ms: number;
 }
 
-/** What a server can be asked: what it has used so far, how long its event loop stood still, to let go the agents that wait for a sign, where its time goes. */
+/**
+ * Questions to a server: its usage, the stops of its event loop and its profile. `go` lets agents continue that wait for the
+ * sign of the bench.
+ */
 export type ServerQuestion =
   | { readonly kind: "usage"; readonly settle: boolean }
   | { readonly kind: "go" }
@@ -189,7 +192,7 @@ export type ServerQuestion =
 /** How long an event loop stood still, at the most, in milliseconds. */
 export interface Stopped {
   readonly longest: number;
-  /** What its thread used of a processor between two looks, whatever else the machine had to do. */
+  /** Maximum CPU time of its thread between two checks. Other work of the machine does not change it. */
   readonly mostCpu: number;
   /** The longest, without the time for which its thread could have run and the system let others run. */
   readonly longestOwn: number;
@@ -216,7 +219,7 @@ export interface Profile {
 
 export interface ProfiledFunction {
   readonly name: string;
-  /** `file:` URL or the name of a built-in module; empty for what is no script's. */
+  /** `file:` URL or the name of a built-in module; empty for functions outside scripts. */
   readonly url: string;
   /** Counted from 1. */
   readonly line: number;
@@ -230,7 +233,7 @@ export interface Served {
   readonly grpc?: number | undefined;
   readonly rpcPath?: string;
   readonly restPath?: string;
-  /** What its callers authenticate themselves with, where it asks for that. */
+  /** Token that callers authenticate with. Absent if the server does not require one. */
   readonly token?: string;
 }
 

@@ -1,8 +1,8 @@
 /**
- * What the store's own statements cost on one driver of SQLite and one Node.js:
+ * Measures the store's own statements on one driver of SQLite and one Node.js:
  * `[PARLEY_SQLITE_DRIVER=@photostructure/sqlite] node --import tsx bench/sqlite.ts [rounds] [file]`. A round is a commit of 50 new tasks,
- * as the writer's thread does it, and 50 looks at single tasks. Rates depend on the disk and on what else runs; CPU time
- * hardly does. `synchronous` is FULL, and NORMAL for what is left without the disk.
+ * as the writer's thread does it, and 50 reads of single tasks. Rates depend on the disk and on other processes; CPU time
+ * hardly does. `synchronous` is FULL, and NORMAL to measure the costs without the disk.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

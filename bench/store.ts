@@ -1,5 +1,5 @@
 /**
- * What the stores can do by themselves: `node --import tsx bench/store.ts [tasks] [file]`. A task is two appends, one
+ * Measures the stores by themselves: `node --import tsx bench/store.ts [tasks] [file]`. A task is two appends, one
  * of 1 entry and one of 3, of 200 bytes each. Numbers of SQLite depend on the disk: the file lies in the system's
  * temporary directory unless another one is named.
  */

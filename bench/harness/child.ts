@@ -144,7 +144,7 @@ export class TestServer implements MeasuredServer {
     return new TestServer(child, ready);
   }
 
-  /** What it has used since it began; with `settle` after garbage collections, when its memory does not change any more. */
+  /** Usage of the process since its start. `settle` collects garbage first, until its memory no longer changes. */
   async usage(settle = false): Promise<Usage> {
     return (await this.#child.ask({ kind: "usage", settle })) as Usage;
   }
@@ -178,7 +178,7 @@ export class TestServer implements MeasuredServer {
   }
 }
 
-/** Somebody who attacks servers. */
+/** A process that attacks servers. */
 export class Attacker {
   readonly #child: Child<AttackQuestion>;
 

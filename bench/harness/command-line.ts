@@ -9,7 +9,7 @@ const DIST = join(import.meta.dirname, "..", "..", "dist");
 /** More than the greeting has. */
 const GREETING_CHARACTERS = 4_096;
 
-/** What processes have used, as Linux counts it. */
+/** Usage of processes, as Linux counts it. */
 export interface ProcessUsage {
   /** CPU time of all threads since they began, in microseconds. */
   readonly cpuMicros: number;
@@ -17,7 +17,7 @@ export interface ProcessUsage {
   readonly rss: number;
 }
 
-/** The command line as `npm start` runs it: what is built, with no flag of Node.js and nobody who asks it questions. */
+/** The built command line as `npm start` runs it, without flags of Node.js and without the questions of the bench. */
 export class CommandLine implements MeasuredServer {
   readonly at: Served;
   readonly #process: ReturnType<typeof spawn>;
@@ -59,7 +59,7 @@ export class CommandLine implements MeasuredServer {
     return new CommandLine(child, at);
   }
 
-  /** What its processes have used so far. */
+  /** Usage of its processes since their start. */
   async usage(): Promise<ProcessUsage> {
     const { pid } = this.#process;
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").match(/\d+/g) ?? [];

@@ -2,8 +2,8 @@ import { Child, type TestServer } from "./child.js";
 import type { Bench } from "./scenario.js";
 
 /**
- * What the tasks of a file are: finished ones, such as a crash cut off, finished ones of an owner that has a name, or finished
- * ones of one context (`context`).
+ * Kind of the tasks of a file: finished, cut off by a crash, finished and owned by a named owner, or finished in one context
+ * (`context`).
  */
 export type Filling = "finished" | "cut off" | "of somebody else" | "of one context";
 

@@ -7,10 +7,10 @@ import { median } from "./rates.js";
 /** Where packages are: the bench's own, or those of the project. */
 const FOLDERS = [join(import.meta.dirname, ".."), join(import.meta.dirname, "..", "..")];
 
-/** What is measured, or decides what it costs. */
+/** Packages that are measured, or that decide the costs of measured ones. */
 const PACKAGES = ["@a2a-js/sdk", "@bufbuild/protobuf", "@connectrpc/connect-node", "@grpc/grpc-js"];
 
-/** What the figures depend on. */
+/** Facts about the machine that the figures depend on. */
 export interface Machine {
   readonly node: string;
   readonly platform: string;

@@ -16,7 +16,7 @@ export interface Lane {
   readonly pipelined?: number;
 }
 
-/** What a load generator tells of one round. */
+/** Report of a load generator about one round. */
 export interface Loaded {
   readonly calls: number;
   readonly ms: number;

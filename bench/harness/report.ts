@@ -43,7 +43,7 @@ function cells({ name, figures, targets = [], note }: Row, columns: readonly str
   return [name, ...columns.map((column) => shown(figures[column])), remarks.join("; ")];
 }
 
-/** What became of a goal, in a word or two. */
+/** Returns the outcome of a goal in one or two words. */
 export function verdict({ met }: Outcome): string {
   if (met === undefined) return "not measured";
   return met ? "met" : "MISSED";

@@ -19,7 +19,7 @@ export interface Made {
   readonly seconds: number;
 }
 
-/** What a run found out about one scenario. */
+/** The result of a run for one scenario. */
 export type Found = Made & (Section | { readonly error: string } | { readonly skipped: string });
 
 /** How a goal fares. Not measured: no value, neither met nor missed. */
@@ -34,7 +34,7 @@ export interface Results {
   readonly scenarios: Readonly<Record<string, Found>>;
 }
 
-/** The last full run, which is kept, and what parts and quick looks found, which nobody commits. */
+/** File of the last full run, which is committed, and file of partial and quick runs, which is not. */
 export const LATEST = "bench/results/latest.json";
 export const PARTS = "bench/results/tmp/latest.json";
 

@@ -11,28 +11,28 @@ export const MB = 1024 * 1024;
 /** One line of a table: figures by the name of their column, which says the unit. */
 export interface Row {
   readonly name: string;
-  /** Which curve the row is a point of, and where: so many bytes, chunks, tasks or readers. */
+  /** Curve that the row is a point of. `at` is its position: a number of bytes, chunks, tasks or readers. */
   readonly series?: string;
   readonly at?: number;
   readonly figures: Readonly<Record<string, number>>;
   readonly targets?: readonly Judged[];
-  /** Why a row has no figures, or what is to be known about them. */
+  /** Reason for missing figures, or a remark about the figures. */
   readonly note?: string;
 }
 
-/** What a scenario found. */
+/** The result of a scenario. */
 export interface Section {
   readonly title: string;
   readonly rows: readonly Row[];
 }
 
-/** What a scenario works with. */
+/** Servers, clients and files for a scenario. */
 export interface Bench {
   readonly options: Options;
   readonly load: Load;
   /** Starts a server that ends with the scenario, if not before. */
   start(program: string, ...args: string[]): Promise<TestServer>;
-  /** Starts somebody who attacks servers, until the scenario ends. */
+  /** Starts a process that attacks servers until the scenario ends. */
   attacker(): Promise<Attacker>;
   /** Starts a client that is measured: of which kind, over which binding, and where its server is. */
   caller(kind: string, binding: string, url: string, grpcPort: string): Promise<Caller>;

@@ -19,10 +19,10 @@ export function compile(root: string = ROOT): void {
   if (status !== 0) throw new Error("the build failed");
 }
 
-/** Compiles what is measured. */
+/** Compiles the measured code. */
 export function build(): void {
   compile();
-  // What the command line of the package is.
+  // The command line is measured as the bundle of the package.
   const bundled = spawnSync(process.execPath, [join(ROOT, "tools", "build.mjs")], { stdio: "inherit" });
   if (bundled.status !== 0) throw new Error("the build failed");
 }

@@ -1,11 +1,11 @@
-/** Somebody who attacks a server, a process of its own. Bounded in count and time by what its parent asks for. */
+/** Attacks a server, in a process of its own. The questions of its parent limit the number of pieces and the time. */
 import * as net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Attacked, AttackQuestion } from "../protocol.js";
 import { answerQuestions } from "../servers/child.js";
 import { type Attack, attacks, titleOf } from "./attacks.js";
 
-/** Between two looks at what is due, in milliseconds. */
+/** Time between two checks for due pieces, in milliseconds. */
 const TICK_MS = 20;
 
 /** A connection that is given up takes no more than this, in bytes. */
@@ -60,7 +60,7 @@ async function attack({ title, port, ms }: AttackQuestion): Promise<Attacked> {
   for (const line of lines) line.open();
   for (let elapsed = 0; elapsed < ms; elapsed = performance.now() - start) {
     const due = Math.floor((elapsed / 1_000) * asked.perSecond);
-    // What a busy machine kept from being sent is not made up for in one go.
+    // Pieces that a busy machine delayed are not all sent at once.
     const most = pieces + Math.ceil((asked.perSecond * TICK_MS * 5) / 1_000);
     for (pieces = Math.max(pieces, due - (most - pieces)); pieces < due; pieces++) {
       lines[next++ % lines.length]?.send();

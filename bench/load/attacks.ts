@@ -17,7 +17,7 @@ import {
   SETTINGS,
 } from "../../test/network/frames.js";
 
-/** What somebody does to a server, in pieces that are sent at an even pace over some connections. */
+/** An attack on a server: pieces that are sent at an even pace over some connections. */
 export interface Attack {
   readonly name: string;
   readonly port: "http" | "grpc";
@@ -26,7 +26,7 @@ export interface Attack {
   readonly perSecond: number;
   /** How each connection begins. */
   readonly begin: Uint8Array;
-  /** What is sent then; the first piece of a connection is numbered 0. */
+  /** Returns the bytes of a piece. The first piece of a connection has the number 0. */
   readonly piece: (index: number) => Uint8Array;
   /** Answers are left unread. */
   readonly isDeaf?: boolean;

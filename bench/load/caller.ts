@@ -12,7 +12,7 @@ import { connect } from "../../src/client/index.js";
 import { REPLY_TEXT } from "../servers/answers.js";
 import { answerQuestions } from "../servers/child.js";
 
-/** What a caller is asked for: calls for so many milliseconds, so many under way at once. */
+/** Asks a caller for calls during `ms` milliseconds, `callers` of them at once. */
 export interface CallsQuestion {
   readonly callers: number;
   readonly ms: number;
@@ -58,7 +58,7 @@ async function parley(): Promise<Say> {
   };
 }
 
-/** What Connect's own client does over gRPC, with the one header that the protocol asks for. */
+/** Calls by Connect's own client over gRPC, with the one header that the protocol requires. */
 function bareGrpc(): Say {
   const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${grpcPort}` });
   const client = createClient(A2AService, transport);
@@ -68,7 +68,7 @@ function bareGrpc(): Say {
   };
 }
 
-/** What anybody writes with node:http2, without a codec: it encodes its message once, and counts the bytes of answers. */
+/** Calls by plain node:http2 without a codec: it encodes its message once, and counts the bytes of answers. */
 function bareHttp2(): Say {
   const session = connectHttp2(`http://127.0.0.1:${grpcPort}`);
   const message = toBinary(
@@ -98,7 +98,7 @@ function bareHttp2(): Say {
     });
 }
 
-/** What anybody writes with undici and JSON. */
+/** Calls by plain undici with JSON. */
 function bareJson(callers: number): Say {
   const dispatcher = new Agent({ connections: callers });
   const headers = { "content-type": "application/json", "a2a-version": "1.0" };

@@ -1,4 +1,4 @@
-/** Who takes a response apart as it arrives. */
+/** Receives the body of a response as it arrives. */
 export interface BodySink {
   body(bytes: Buffer): void;
   end(): void;

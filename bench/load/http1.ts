@@ -68,7 +68,7 @@ export class EventCounter {
     const text = Buffer.concat([this.#tail, bytes]);
     let events = 0;
     for (let at = text.indexOf(DATA_LINE); at >= 0; at = text.indexOf(DATA_LINE, at + DATA_LINE.length)) events++;
-    // One byte less than what is looked for: no event is seen twice.
+    // The tail is one byte shorter than the searched text, so that no event is counted twice.
     this.#tail = Buffer.from(text.subarray(-(DATA_LINE.length - 1)));
     return events;
   }

@@ -17,7 +17,7 @@ const END_STREAM = 0x1;
 const ACK = 0x1;
 const END_HEADERS = 0x4;
 
-/** A failed call has no message. Which status it has stands in its trailers, which nobody decodes here. */
+/** A failed call has no message. Its trailers contain the status, and this client does not decode them. */
 const NOT_OK = "other than OK, or a message that is another one";
 
 const MAX_WINDOW = 2 ** 31 - 1;
@@ -51,7 +51,7 @@ function headerBlocks(call: Http2Call): { first: Buffer; later: Buffer } {
   return { first: Buffer.concat([STATIC_FIELDS, ...literals]), later: Buffer.from([...STATIC_FIELDS, ...references]) };
 }
 
-/** What a frame means for the stream it belongs to. */
+/** Receives the frames of a stream. */
 interface FrameSink {
   frame(type: number, flags: number, stream: number, payload: Buffer): void;
   broken(error: Error): void;

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { PacedJob, PacedResult, SlowReadersJob, SlowReadersResult } from "../protocol.js";
 import { openHttp1, openSocket } from "./http1.js";
 
-/** A slow reader takes what is there so often, in milliseconds. */
+/** Time between two reads of a slow reader, in milliseconds. */
 const SIP_MS = 50;
 
 /** Sends calls with a pause after each answer, and tells how long each answer took: what a caller feels beside other work. */

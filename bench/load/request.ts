@@ -32,7 +32,7 @@ export interface Connection {
   close(): void;
 }
 
-/** What is told of one stream as it arrives. */
+/** Receives the progress of one stream. */
 export interface StreamSink {
   /** So many events began in what just arrived, which was so many bytes of body. */
   arrived(events: number, bytes: number): void;

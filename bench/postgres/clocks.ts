@@ -1,4 +1,4 @@
-/** Tasks whose events tell when their agent yielded them, and subscribers who note how old each event is when it arrives. */
+/** Tasks whose events contain the time of their `yield`, and subscribers that record the age of each event on arrival. */
 import { get, request } from "node:http";
 import type { Called } from "../calls.js";
 

@@ -4,7 +4,7 @@ import type { WireCall } from "../protocol.js";
 import { FILLED_TASK } from "../protocol.js";
 import { REPLY_TEXT, RESULT_TEXT } from "../servers/answers.js";
 
-/** What can be looked into: a server and a call to it. `FILE` stands for a new SQLite file. */
+/** A server and a call to it that can be profiled. `FILE` stands for a new SQLite file. */
 export interface ProfileLane {
   readonly title: string;
   readonly program: string;

@@ -19,7 +19,7 @@ export interface Recorded {
   readonly calls: number;
   /** CPU time of the main thread for a call, in microseconds, while it was watched, which costs some as well. */
   readonly mainMicrosPerCall: number;
-  /** What other threads used: SQLite's writer, the garbage collector's helpers. */
+  /** CPU time of other threads: SQLite's writer, the garbage collector's helpers. */
   readonly otherThreadsMicrosPerCall: number;
   /** Settled, after the calls, in megabytes. */
   readonly heapMb: number;
@@ -72,7 +72,7 @@ export function readProfiles(): Profiles {
   return existsSync(PLACE) ? (JSON.parse(readFileSync(PLACE, "utf8")) as Profiles) : {};
 }
 
-/** Puts what was found beside what is kept of other scenarios. */
+/** Stores the profile of a scenario beside those of other scenarios. */
 export function keepProfile(name: string, recorded: Recorded): void {
   const all: Profiles = { ...readProfiles(), [name]: recorded };
   const listed = Object.keys(LANES).flatMap((lane) => (all[lane] === undefined ? [] : [[lane, all[lane]]]));

@@ -1,6 +1,6 @@
 import type { Profile, ProfiledFunction } from "../protocol.js";
 
-/** Samples that are no JavaScript. What waits for the next event is no cost. */
+/** Names of samples outside JavaScript. In idle ones the thread waits for its next event, which is not a cost. */
 const IDLE = "(idle)";
 const NATIVE: Readonly<Record<string, string>> = {
   "(garbage collector)": "garbage collection",
@@ -32,7 +32,7 @@ const NODE: readonly (readonly [beginning: string, group: string])[] = [
   ["internal/buffer", "node: buffers"],
 ];
 
-/** Which package or folder a function belongs to. */
+/** Returns the package or folder of a function. */
 export function groupOf({ name, url }: ProfiledFunction): string {
   if (url === "" && SOCKET_WRITES.test(name)) return "socket writes, in the kernel";
   if (url === "") return NATIVE[name] ?? "other built-ins";
@@ -63,8 +63,8 @@ export interface Share {
 type Named = Pick<Share, "name" | "place">;
 
 /**
- * The self time of groups of functions, the largest first. Samples tell the shares; what is shared is the CPU time of a
- * call, because a sample cannot tell a thread that works from one that waits for a core.
+ * Returns the self time of groups of functions, the largest first. Samples give the shares of the CPU time of a call,
+ * because a sample cannot distinguish a working thread from one that waits for a core.
  */
 export function shares(
   { functions }: Profile,

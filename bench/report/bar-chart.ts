@@ -3,7 +3,7 @@ import { at, figure, line, picture, SERIES, text } from "./svg.js";
 export interface Bar {
   readonly name: string;
   readonly value: number;
-  /** Which of the colours. */
+  /** Number of its colour. */
   readonly series: number;
   /** A mark where the goal is. */
   readonly goal?: number;
@@ -13,7 +13,7 @@ export interface Bar {
 
 export interface BarChart {
   readonly title: string;
-  /** What the length of a bar means, with its unit. */
+  /** Meaning of the length of a bar, with its unit. */
   readonly unit: string;
   readonly bars: readonly Bar[];
   /** Where what the bars are compared with would end, and its name. */

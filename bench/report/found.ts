@@ -2,7 +2,7 @@ import { GOALS, type Goal, type GoalName } from "../goals.js";
 import type { Results } from "../harness/results.js";
 import type { Row, Section } from "../harness/scenario.js";
 
-/** What a run found about a scenario. @throws Error when it was not measured */
+/** Returns the result of a run for a scenario. @throws Error if it was not measured */
 export function sectionOf({ scenarios }: Results, name: string): Section {
   const found = scenarios[name];
   if (found !== undefined && "rows" in found) return found;

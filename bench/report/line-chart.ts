@@ -37,7 +37,7 @@ function steps(values: readonly number[]): number[] {
 
 const log = Math.log10;
 
-/** What others do is grey; our own lines have the colours before it, by turns. */
+/** Names of lines of other servers, which are grey. Our own lines have the other colours, in turns. */
 const OTHERS = /^(peer|node:http)/;
 
 function seriesOf(names: readonly string[]): (typeof SERIES)[number][] {

@@ -1,4 +1,4 @@
-/** What the charts are drawn with: plain SVG, readable on a light and on a dark page. */
+/** Parts of the charts in plain SVG, readable on a light and on a dark page. */
 
 /** Series by turns. Their colours have enough contrast to white and to black; lines differ in their dashes as well. */
 export const SERIES = ["a", "b", "c", "d"] as const;
@@ -39,7 +39,7 @@ export function line(x1: number, y1: number, x2: number, y2: number, kind: strin
   return `<line x1="${at(x1)}" y1="${at(y1)}" x2="${at(x2)}" y2="${at(y2)}" class="${kind}"/>`;
 }
 
-/** A whole picture, with its words for those who do not see it. */
+/** Returns a whole picture, with a description for screen readers. */
 export function picture(
   width: number,
   height: number,

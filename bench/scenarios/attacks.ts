@@ -1,4 +1,4 @@
-/** What is left of a well-behaved client's rate while somebody attacks the server. */
+/** Rate of a well-behaved client while its server is attacked, compared with its rate while a sink is attacked. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { grpcSend, rpcSend } from "../calls.js";
 import { judge } from "../goals.js";
@@ -13,8 +13,8 @@ import { replyLane } from "./replies.js";
 const LEAD_MS = 300;
 
 /**
- * An attack that leaves less is measured once more, for longer, and what is found then counts: the least of many ratios is less than any of
- * them would be by itself, by what the machine did meanwhile.
+ * Ratio below which an attack is measured again, for longer. The second result counts. The least of many ratios is lower than a single
+ * one would be, because other work of the machine disturbs one of them.
  */
 const AGAIN_BELOW = 0.9;
 const AGAIN_TIMES = 3;
@@ -77,7 +77,7 @@ async function measure(arena: Arena, sink: TestServer, title: string, times = 1)
       "x against a sink": ratio,
       "server us CPU/call": median(loud.map(({ cpuMicros }) => cpuMicros)),
       "x by CPU": median(loud.map(({ cpuMicros }, at) => (quiet[at] as Round).cpuMicros / cpuMicros)),
-      // What the server spends on the attack, as a share of one core: of a client's rate it leaves the rest.
+      // CPU time of the server for the attack, as a share of one core. The client's calls get the rest.
       "attack % of a core": median(
         loud.map((each, at) => ((each.cpuMicros - (quiet[at] as Round).cpuMicros) * perSecond(each)) / 10_000),
       ),

@@ -11,10 +11,10 @@ import { DONE_TEXT, RESULT_TEXT } from "../servers/answers.js";
 const EVENTS = [1, 20, 200, 2_000];
 const EVENTS_QUICK = [1, 20, 200];
 
-/** What an event costs in a sub-task of so many is compared with one of a tenth. */
+/** Number of events of a sub-task. The cost of one event is compared with that in a sub-task of a tenth. */
 const JUDGED = 2_000;
 
-/** Fewer than elsewhere: what is asked is work for two servers. */
+/** Number of callers, fewer than elsewhere, because each call is work for two servers. */
 const CALLERS = 10;
 
 const COLUMN = "the other alone";

@@ -1,4 +1,4 @@
-/** Subscribers of one task: how delivery grows with them, and that one who does not read costs the others nothing. */
+/** Subscribers of one task: the growth of delivery with their number, and the cost of one that does not read for the others. */
 import { judge } from "../goals.js";
 import { type Delivery, type DeliveryOrder, deliver } from "../harness/delivery.js";
 import { median } from "../harness/rates.js";

@@ -1,4 +1,4 @@
-/** What the time of an answer tells of tasks of somebody else: asking for one, and for one that does not exist. */
+/** Times of answers about a task of another owner and about one that does not exist. A difference would reveal the task. */
 import { rpcGet } from "../calls.js";
 import { filledServer } from "../harness/filled.js";
 import { Rates } from "../harness/rates.js";

@@ -1,4 +1,4 @@
-/** What a subscriber costs that waits for something to happen. */
+/** Costs of a subscriber that waits for an event. */
 import { rpcSubscribe } from "../calls.js";
 import { judge } from "../goals.js";
 import { begin } from "../harness/delivery.js";

@@ -7,7 +7,7 @@ import { RESULT_TEXT } from "../servers/answers.js";
 const FULL = [1_000, 10_000, 25_000, 50_000, 100_000];
 const QUICK = [500, 1_000, 5_000];
 
-/** What the others are compared with. */
+/** Number of tasks that larger numbers are compared with. */
 const base = (isQuick: boolean): number => (isQuick ? 1_000 : 10_000);
 
 export const memory: Scenario = {

@@ -1,4 +1,4 @@
-/** Push notifications: how fast they go out beside a bare loop of the same client, and what those cost that nobody takes. */
+/** Push notifications: their rate beside a bare loop of the same client, and the costs of those that no receiver accepts. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { judge } from "../goals.js";
 import type { TestServer } from "../harness/child.js";
@@ -17,7 +17,7 @@ const MOST_MS = 180_000;
 
 const ROUNDS = 3;
 
-/** What a receiver got, when it got so many; it begins to count anew. */
+/** Returns the statistics of a receiver after `count` notifications. The receiver then counts from 0 again. */
 async function received(receiver: TestServer, count: number): Promise<Stats> {
   const url = `http://127.0.0.1:${receiver.at.http}`;
   for (const end = performance.now() + MOST_MS; performance.now() < end; await sleep(50)) {
@@ -82,7 +82,7 @@ export const pushRate: Scenario = {
   name: "push-rate",
   async run(bench) {
     const receiver = await bench.start("receiver");
-    // So many that the first tenth, which is not counted, has most of what is compiled: three seconds of the slower lane.
+    // Enough that most compiling happens in the first tenth, which is not counted: three seconds of the slower lane.
     const [tasks, events] = bench.options.quick ? [200, 10] : [3_000, 20];
     const found = { bare: [] as number[], long: [] as number[], short: [] as number[], cpu: [0, 0, 0] };
     for (let round = 0; round < ROUNDS; round++) {

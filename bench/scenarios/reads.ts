@@ -13,7 +13,7 @@ interface Filled {
   readonly server: TestServer;
 }
 
-/** What is called, as a series over the number of tasks that are stored. */
+/** Measured calls, each a series over the number of stored tasks. */
 const CALLS: Readonly<Record<string, (filled: Filled) => Pick<Lane, "call" | "check">>> = {
   GetTask: ({ server, count }) => ({
     call: restGet(server, `/tasks/${FILLED_TASK}`, { expect: RESULT_TEXT, numbersBelow: count }),

@@ -25,7 +25,7 @@ async function once(bench: Bench, count: number): Promise<Found> {
   return { answerMs, recoveredMs };
 }
 
-/** How many tasks nobody has taken over yet. */
+/** Returns the number of tasks that no process has taken over yet. */
 async function working({ at }: TestServer): Promise<number> {
   const url = `http://127.0.0.1:${at.http}${at.restPath}/tasks?status=TASK_STATE_WORKING&pageSize=1`;
   const answer = await fetch(url, { headers: { "a2a-version": "1.0" } });

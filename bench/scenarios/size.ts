@@ -21,14 +21,14 @@ const SLICE_MS = 500;
 const ROUNDS = 3;
 
 /**
- * A stop is judged by what is this server's own: what its main thread does in one go at the most, and the longest time for
- * which it neither ran nor wanted to, as when it waits for the disk. V8 makes it wait for helpers, too, which others keep
- * from a processor, so that is the median of the rounds. The wall's time, which has all of it, is shown beside.
+ * Columns that judge the stops of a server: the longest work of its main thread at once, and the longest time for which the
+ * thread neither ran nor was ready to run, such as a wait for the disk. The thread also waits for helpers of V8, which other
+ * processes can keep from a processor, so that the median of the rounds counts. The report also has the elapsed time.
  */
 const OWN = "without others' time, ms";
 const CPU = "of CPU, ms";
 
-/** What small calls feel beside some work. */
+/** Delays of small calls beside some work. */
 interface Felt {
   readonly get: Waits;
   readonly send: Waits;
@@ -41,7 +41,7 @@ interface Waits {
   readonly p99: number;
 }
 
-/** What small calls feel beside some work, and on the idle server right before. */
+/** Delays of small calls beside some work, and on the idle server immediately before. */
 interface Compared {
   readonly idle: Felt;
   readonly felt: Felt;

@@ -1,4 +1,4 @@
-/** What a process needs from its start to its first answer, the files in the system's cache, and then at rest. */
+/** Costs of a process from its start to its first answer, with its files in the system's cache, and then at rest. */
 import { setTimeout } from "node:timers/promises";
 import { restGet, restSend, rpcSend } from "../calls.js";
 import { judge } from "../goals.js";

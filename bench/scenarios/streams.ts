@@ -25,7 +25,7 @@ const REPEATS: readonly (readonly [chunks: number, full: number, quick: number])
 const SQLITE = "Parley, SQLite FULL";
 const PEER = "peer, in memory";
 
-/** What the peer is given for its stream of 10,000 chunks, in milliseconds. */
+/** Maximum time of the peer for its stream of 10,000 chunks, in milliseconds. */
 const PEER_LIMIT_MS = 240_000;
 const PEER_MOST = 1_000;
 const PEER_LONGEST = 10_000;

@@ -1,4 +1,4 @@
-/** What every server of the bench answers, so that all of them carry the same bytes. */
+/** Answers of every server of the bench, so that all of them carry the same bytes. */
 export const REPLY_TEXT = "It rains, and will go on raining until the evening.";
 export const WORKING_TEXT = "Looking out of the window.";
 export const PRELUDE_TEXT = "The prelude is over.";
@@ -30,7 +30,7 @@ export interface Chunks {
 }
 
 /**
- * What a message asks for: `task`; `wait` for the bench's sign, before the rest; `prelude <count> <length>`, chunks
+ * Order of a message: `task`; `wait` for the bench's sign, before the rest; `prelude <count> <length>`, chunks
  * each of which replaces the one before, so that the task stays small, and another wait after them; `chunks <count>
  * <length>`, each appended.
  */

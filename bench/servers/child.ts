@@ -110,7 +110,7 @@ class Stops {
 
 const stops = new Stops();
 
-/** What a server process does besides serving. `go` runs when the bench lets waiting agents go on. */
+/** Answers the questions of the bench. `go` is called when the bench lets waiting agents continue. */
 export function serve(served: Served, go: () => void = () => {}): void {
   answerQuestions((question: ServerQuestion) => {
     switch (question.kind) {

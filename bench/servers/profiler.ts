@@ -1,4 +1,4 @@
-/** What `node --cpu-prof` records, from a moment to another one: neither start-up nor warm-up is in it. */
+/** Records like `node --cpu-prof`, but between two moments, without start-up and warm-up. */
 import { Session } from "node:inspector/promises";
 import type { Profile, ProfiledFunction } from "../protocol.js";
 

@@ -27,7 +27,7 @@ export function isInstalled(program: string): boolean {
   return spawnSync("which", [program]).status === 0;
 }
 
-/** What a program prints. */
+/** Runs a program and returns its output. */
 export function run(program: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, [...args], { stdio: ["ignore", "pipe", "pipe"] });

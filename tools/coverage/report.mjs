@@ -21,7 +21,7 @@ const root = join(fileURLToPath(import.meta.url), "../../..");
 const raw = join(root, ".cache/coverage/raw");
 
 /**
- * Required coverage, one point below the present one: of all files, and of the folders that decide what is stored and sent.
+ * Required coverage, one point below the present one: of all files, and of the folders that store and send.
  * Branches are counted on the compiled code.
  */
 const thresholds = [
