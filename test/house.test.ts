@@ -35,6 +35,14 @@ const phrases: readonly (readonly [phrase: RegExp, most: number])[] = [
   [/^(?:what|where|whose?|how|why|whether|that)\b/i, 0],
 ];
 
+/** The same for folders that are not part of the package. */
+const outerPhrases: readonly (readonly [phrase: RegExp, most: number])[] = [
+  [/\bwhat (?:is|has)\b/i, 0],
+  [/\b(?:who|nobody)\b/i, 2],
+  [/\bis no\b/i, 0],
+  [/^(?:what|whose?|which)\b/i, 0],
+];
+
 /** Places with a `Promise.race` of their own, and why no function of `core/async.ts` does instead. */
 const races: Readonly<Record<string, string>> = {
   "src/core/async.ts": "it is the toolbox",
@@ -261,6 +269,17 @@ describe("the repository", () => {
       /(?:^|\/)(?:vitest|vite)\b.*\.config\.\w+$|\.(?:cmd|bat)$/.test(name),
     );
     expect(configs.sort()).toEqual(["console/vite.config.ts", "vitest.config.ts"]);
+  });
+
+  it.each(outerPhrases)("has %s in few comments of examples, templates, tools, bench and console", (phrase, most) => {
+    const folders = ["examples", "templates", "tools", "bench", "console"].map((folder) => join(root, folder));
+    const comments = folders
+      .flatMap(filesBelow)
+      .filter((file) => /\.(?:[jt]sx?|mjs)$/.test(file))
+      .flatMap((file) => commentsIn(textOf(file)).map((text) => ({ file, text })));
+    expect(comments.length).toBeGreaterThan(2_000);
+    const found = comments.filter(({ text }) => phrase.test(text));
+    expect(found.length, JSON.stringify(found, null, 2)).toBeLessThanOrEqual(most);
   });
 });
 
