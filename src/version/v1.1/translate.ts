@@ -7,7 +7,7 @@ import { fieldValue, listIn } from "../../wire/field-rules.js";
 import { generationOf, weightOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { resumeParameters } from "../../wire/service-params.js";
-import { nativeFacts, type NumberInField, setVersionFacts, type VersionFacts } from "../facts.js";
+import { type NumberInField, nativeFacts, setVersionFacts, type VersionFacts } from "../facts.js";
 import { type MethodHandler, mapAnswer } from "../method-handler.js";
 import { service as contract, fieldThatSays, type Meaning } from "./contract.js";
 
