@@ -108,7 +108,7 @@ const symbols: Readonly<Record<string, string>> = {
   "src/ai/ask-user.ts": "tools of a model",
   "src/binding/grpc/exchange.ts": "streams of HTTP/2",
   "src/binding/grpc/incoming.ts": "streams of HTTP/2",
-  "src/binding/grpc/refusals.ts": "streams of HTTP/2",
+  "src/binding/grpc/rejections.ts": "streams of HTTP/2",
   "src/client/node/http2.ts": "streams of HTTP/2",
   "src/core/maps.ts": "values of a TransientSet",
   "src/http/node/exchange.ts": "requests and responses",

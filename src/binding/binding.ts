@@ -33,7 +33,7 @@ export interface BindingOptions {
    * Logs requests rejected before they became calls, unless the HTTP answer reports them. Undefined without an access
    * log.
    */
-  readonly refused?: RejectionLog | undefined;
+  readonly onRejection?: RejectionLog | undefined;
   /** Counts requests of gRPC rejected before they became calls. Undefined without metrics. */
   readonly counted?: ((code: Reason | StatusName) => void) | undefined;
   /** Notified of calls with an unsupported or wrong version. */
@@ -72,9 +72,9 @@ export interface ServiceBindingOptions extends Omit<BindingOptions, "versions" |
 export function optionsIn(
   version: string,
   service: DescService,
-  { invoke, limits, inboundBudget, logger, refused, counted }: BindingOptions,
+  { invoke, limits, inboundBudget, logger, onRejection, counted }: BindingOptions,
 ): ServiceBindingOptions {
-  return { service, version, invoke, limits, inboundBudget, logger, refused, counted };
+  return { service, version, invoke, limits, inboundBudget, logger, onRejection, counted };
 }
 
 /** Options for the service of a version other than the native one, which is loaded later. */
@@ -87,9 +87,9 @@ export interface OlderServiceOptions extends Omit<ServiceBindingOptions, "servic
 export function olderOptions(
   version: string,
   service: ServiceShape,
-  { versions, invoke, limits, inboundBudget, logger, refused, counted }: BindingOptions,
+  { versions, invoke, limits, inboundBudget, logger, onRejection, counted }: BindingOptions,
 ): OlderServiceOptions {
-  return { service, version, versions, invoke, limits, inboundBudget, logger, refused, counted };
+  return { service, version, versions, invoke, limits, inboundBudget, logger, onRejection, counted };
 }
 
 /** Creates a binding's table for the service of another version once that is loaded. Its calls are translated. */

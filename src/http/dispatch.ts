@@ -11,14 +11,14 @@ export interface Dispatch {
    * Receives each rejection of an answer: requests refused before they became calls. Undefined if neither log nor audit
    * needs them.
    */
-  readonly refused?: ((request: HttpRequest, rejection: Rejection) => void) | undefined;
+  readonly onRejection?: ((request: HttpRequest, rejection: Rejection) => void) | undefined;
 }
 
 /** Reports the rejections of an answer. Those found while the body is generated are reported when they are found. */
-export function reportRejections({ refused }: Dispatch, request: HttpRequest, response: HttpResponse): void {
-  if (refused === undefined) return;
-  for (const rejection of response.rejections ?? []) refused(request, rejection);
-  response.laterRejections?.((rejection) => refused(request, rejection));
+export function reportRejections({ onRejection }: Dispatch, request: HttpRequest, response: HttpResponse): void {
+  if (onRejection === undefined) return;
+  for (const rejection of response.rejections ?? []) onRejection(request, rejection);
+  response.laterRejections?.((rejection) => onRejection(request, rejection));
 }
 
 /** Answers a path without a binding; undefined for other paths. A returned promise never rejects. */

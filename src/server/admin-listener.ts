@@ -8,7 +8,7 @@ import { Connections } from "../http/node/connections.js";
 import { type Listener, listen } from "../http/node/listen.js";
 import { type AdminComponents, composeAdmin } from "./admin.js";
 import { cannotListen } from "./cannot-listen.js";
-import { refusedByNode } from "./compose-node.js";
+import { nodeRejectionLog } from "./compose-node.js";
 import type { AdminSettings, Settings } from "./options.js";
 import { authority } from "./public-address.js";
 
@@ -31,7 +31,7 @@ export async function openAdmin(
   const { logger, tls } = settings;
   const address = defined(admin.address);
   const limits = adminLimitsOf(settings.limits);
-  const { handler, refused, endStreams } = composeAdmin(settings, admin, components);
+  const { handler, onRejection, endStreams } = composeAdmin(settings, admin, components);
   const connections = new Connections({ limits, trust: undefined, logger, audit: operatorAudit(settings.audit) });
   const place =
     "socket" in address ? { host: "", port: 0, socket: address.socket } : { ...address, ...(tls && { tls }) };
@@ -42,7 +42,7 @@ export async function openAdmin(
     logger,
     handler,
     connections,
-    refused: refusedByNode(refused),
+    onRejection: nodeRejectionLog(onRejection),
   }).catch((error: NodeJS.ErrnoException) => {
     if ("socket" in address) throw cannotOpen(address.socket, error);
     throw cannotListen(error, { ...address, option: "admin.listen (--admin)" });

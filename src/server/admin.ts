@@ -43,7 +43,7 @@ import { PROTOCOL_VERSION } from "../version/v1.js";
 import { Versions } from "../version/versions.js";
 import { METRICS_QUESTION } from "../workers/messages.js";
 import type { Worker } from "../workers/worker.js";
-import { refusalAudit, withRejections } from "./compose-http.js";
+import { rejectionAudit, withRejections } from "./compose-http.js";
 import { createDispatch } from "./dispatch.js";
 import { newMetrics, versionNames } from "./gauges.js";
 import { healthRoute } from "./health.js";
@@ -67,7 +67,7 @@ export interface AdminHandlers {
   readonly handler: NodeHandler;
   readonly fetch: FetchHandler;
   /** Logs input that is not a request. Undefined without an access log. */
-  readonly refused: RejectionLog | undefined;
+  readonly onRejection: RejectionLog | undefined;
   /** Ends the streams of health checks and reflection, which clients never end. */
   endStreams(): void;
 }
@@ -103,16 +103,16 @@ export function composeAdmin(
   const { limits, logger, audit, metrics = newMetrics(settings.versions) } = settings;
   const throttle = new Throttle(limits, parts.engine.signals, "operators");
   const access = new AdminAccess(admin.access, { limits, logger, audit: operatorAudit(audit), throttle });
-  const refused = settings.accessLog ? rejectionLog(operatorLog(logger), (from) => proxies.addressOf(from)) : undefined;
+  const onRejection = settings.accessLog ? rejectionLog(operatorLog(logger), (from) => proxies.addressOf(from)) : undefined;
   const components = { ...parts, metrics, backupFolder: admin.backupFolder };
   const direct = adminBindingOptions(settings, access, components);
-  const options: BindingOptions = { ...direct, invoke: proxies.intercept(direct.invoke), refused };
+  const options: BindingOptions = { ...direct, invoke: proxies.intercept(direct.invoke), onRejection };
   const infrastructure = infrastructureOf(settings, lifecycle);
   const dispatch = dispatchOf(options, { settings, admin, lifecycle, access, metrics, proxies }, infrastructure);
   return {
     handler: createNodeHandler(dispatch, logger),
     fetch: createFetchHandler(dispatch, logger),
-    refused,
+    onRejection,
     endStreams: () => infrastructure.end(),
   };
 }
@@ -208,9 +208,9 @@ function dispatchOf(
     },
     basePath: "",
   });
-  const watched = options.refused === undefined ? answering : withRejections(answering, options.refused);
+  const watched = options.onRejection === undefined ? answering : withRejections(answering, options.onRejection);
   const { audit } = settings;
-  return audit === undefined ? watched : { ...watched, refused: refusalAudit(operatorAudit(audit), proxies) };
+  return audit === undefined ? watched : { ...watched, onRejection: rejectionAudit(operatorAudit(audit), proxies) };
 }
 
 /** Reads the metrics of all processes of the server. */

@@ -95,8 +95,8 @@ export function composeHttp(
       forwarded: forwardedHeadersOf(settings, proxies, parts.secureHeaders),
     });
     const { audit, metrics } = settings;
-    const watched = binding.refused === undefined ? answering : withRejections(answering, binding.refused);
-    return audit === undefined ? watched : { ...watched, refused: refusalAudit(audit, proxies, metrics) };
+    const watched = binding.onRejection === undefined ? answering : withRejections(answering, binding.onRejection);
+    return audit === undefined ? watched : { ...watched, onRejection: rejectionAudit(audit, proxies, metrics) };
   };
   return { connect, dispatch };
 }
@@ -172,11 +172,11 @@ export function withRejections(dispatch: Dispatch, log: RejectionLog): Dispatch 
 }
 
 /** Audits and counts requests that were refused before they became calls. */
-export function refusalAudit(
+export function rejectionAudit(
   audit: Audit,
   { addressOf }: Pick<Proxies, "addressOf">,
   metrics?: Metrics | undefined,
-): NonNullable<Dispatch["refused"]> {
+): NonNullable<Dispatch["onRejection"]> {
   return (request, { binding, method, reason, limit }) => {
     metrics?.requestRefused(binding, reason);
     const event = reason === undefined ? undefined : auditEventOf(reason);

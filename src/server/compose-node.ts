@@ -13,7 +13,7 @@ import { lazyImport } from "../core/lazy.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
 import type { InboundBudget } from "../http/inbound-budget.js";
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
-import type { RefusedByNode } from "../http/node/parse-errors.js";
+import type { NodeRejection } from "../http/node/parse-errors.js";
 import { peerOf } from "../http/node/peer.js";
 import type { NodeServerRequest } from "../http/node/types.js";
 import type { RejectionLog } from "../service/interceptors/access-log.js";
@@ -44,7 +44,7 @@ export interface NodeComponents extends SharedComponents {
   /** Returns the error for a path of the gRPC port whose service belongs to a disabled version. */
   readonly unserved: NonNullable<GrpcServerOptions["unserved"]>;
   readonly inboundBudget: InboundBudget;
-  readonly refused: RejectionLog | undefined;
+  readonly onRejection: RejectionLog | undefined;
   readonly counted: BindingOptions["counted"];
   readonly invoke: Invoke;
 }
@@ -91,7 +91,7 @@ export function composeNode(
     grpcServices,
     unserved: (path, from) => switchedOff({ binding: "grpc", path, from }, binding),
     inboundBudget: binding.inboundBudget,
-    refused: binding.refused,
+    onRejection: binding.onRejection,
     counted: binding.counted,
     invoke: binding.invoke,
   };
@@ -106,13 +106,13 @@ function grpcBindingOf([own, ...older]: GrpcServices, encrypted: boolean): GrpcB
 }
 
 /** Logs and counts requests that the parser of Node.js refuses. */
-export function refusedByNode(
-  refused: RejectionLog | undefined,
+export function nodeRejectionLog(
+  onRejection: RejectionLog | undefined,
   metrics?: Metrics | undefined,
-): ((refused: RefusedByNode) => void) | undefined {
-  if (metrics === undefined && refused === undefined) return undefined;
+): ((rejection: NodeRejection) => void) | undefined {
+  if (metrics === undefined && onRejection === undefined) return undefined;
   return ({ peer, code, status }) => {
     metrics?.requestRefused("http", code);
-    refused?.({ binding: "http", code, status, from: { peer, header: () => undefined } });
+    onRejection?.({ binding: "http", code, status, from: { peer, header: () => undefined } });
   };
 }

@@ -84,7 +84,7 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
   const service = { engine, address, originOf, mismatches, modules, signer, lifecycle, outgoing, tracing };
   const serve = serviceOf(settings, service);
   const logging = settings.accessLog ? [accessLog(logger)] : [];
-  const refused = settings.accessLog ? rejectionLog(logger, (from) => proxies.addressOf(from)) : undefined;
+  const onRejection = settings.accessLog ? rejectionLog(logger, (from) => proxies.addressOf(from)) : undefined;
   const invoke = chain([proxies.intercept, ...logging, lifecycle.afterStart], serve);
   const inboundBudget = new InboundBudget({ limits, isProxy: settings.trust });
   const mismatched: BindingOptions["mismatched"] = (from, mismatch) =>
@@ -92,7 +92,7 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
   const forAll = { versions, invoke, limits, inboundBudget, logger, streamErrorsAsEvents };
   if (metrics !== undefined) watchParts(metrics, { engine, store, push: push?.control, lifecycle });
   const counted: BindingOptions["counted"] = metrics && ((code) => metrics.requestRefused("grpc", code));
-  const binding: BindingOptions = { ...forAll, refused, counted, mismatched };
+  const binding: BindingOptions = { ...forAll, onRejection, counted, mismatched };
   const http = composeHttp(settings, parts, { binding, address, proxies, signer, publicKeys });
   return {
     ...http,

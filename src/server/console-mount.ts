@@ -1,7 +1,7 @@
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
 import { createHostCheck } from "../http/hosts.js";
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
-import { refusalAudit } from "./compose-http.js";
+import { rejectionAudit } from "./compose-http.js";
 import type { NodeComponents } from "./compose-node.js";
 import { composeConsole } from "./console.js";
 import { createDispatch } from "./dispatch.js";
@@ -35,7 +35,7 @@ export function composeConsoleMount(
     basePath,
   });
   const proxies = createProxies(settings.trust, settings.proxyHeaders);
-  const dispatch = audit === undefined ? answering : { ...answering, refused: refusalAudit(audit, proxies) };
+  const dispatch = audit === undefined ? answering : { ...answering, onRejection: rejectionAudit(audit, proxies) };
   const close = (): void => composed.console.close();
   return { handler: createNodeHandler(dispatch, logger), fetch: createFetchHandler(dispatch, logger), close };
 }

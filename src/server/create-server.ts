@@ -15,7 +15,7 @@ import { noteMetrics } from "../telemetry/registry.js";
 import type { Versions } from "../version/versions.js";
 import type { AdminListener } from "./admin-listener.js";
 import { cannotListen } from "./cannot-listen.js";
-import { composeNode, type NodeComponents, refusedByNode } from "./compose-node.js";
+import { composeNode, type NodeComponents, nodeRejectionLog } from "./compose-node.js";
 import type { CloseOptions, RunningAgents } from "./create-a2a.js";
 import { healthAnswer, type Readiness } from "./health.js";
 import { type Lifecycle, storeClose } from "./lifecycle.js";
@@ -118,7 +118,7 @@ export async function openServer(settings: Settings): Promise<Server> {
     logger,
     handler,
     connections,
-    refused: refusedByNode(components.refused, settings.metrics),
+    onRejection: nodeRejectionLog(components.onRejection, settings.metrics),
     ...(tls && { tls }),
   }).catch((error: NodeJS.ErrnoException) => {
     throw cannotListen(error, { host, port: settings.port, fd: sockets.http, option: "port (--port)" });
@@ -219,7 +219,7 @@ async function openGrpc(
 ): Promise<OpenGrpc | undefined> {
   const { host, grpcPort = 0, tls, limits, logger, sockets, reusePort } = settings;
   if (settings.grpcPort === undefined && sockets.grpc === undefined) return undefined;
-  const { grpcServices: services, inboundBudget, refused, counted, unserved } = components;
+  const { grpcServices: services, inboundBudget, onRejection, counted, unserved } = components;
   const source = settings.worker?.source("grpc");
   const admit = (socket: Socket): boolean => connections.admit(socket);
   const listening = { host, port: grpcPort, fd: sockets.grpc, reusePort, source, tls, admit };
@@ -234,7 +234,7 @@ async function openGrpc(
     limits,
     inboundBudget,
     logger,
-    refused,
+    onRejection,
     limited,
     counted,
     unserved,

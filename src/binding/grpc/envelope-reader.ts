@@ -4,9 +4,9 @@ import { COMPRESSED, Envelopes } from "../../wire/envelopes.js";
 import { StatusError } from "./internal-service.js";
 
 /** Returns true if a chunk of a body is exactly one uncompressed message, as most requests are. */
-export function isOneMessage(piece: Buffer, maxBytes: number): boolean {
-  const length = piece.length - PREFIX_BYTES;
-  return length >= 0 && length <= maxBytes && piece[0] === 0 && piece.readUInt32BE(1) === length;
+export function isOneMessage(chunk: Buffer, maxBytes: number): boolean {
+  const length = chunk.length - PREFIX_BYTES;
+  return length >= 0 && length <= maxBytes && chunk[0] === 0 && chunk.readUInt32BE(1) === length;
 }
 
 /**

@@ -192,7 +192,7 @@ export class GrpcExchange extends LazyAbortController implements CallStart {
   }
 
   /** Ends the call when the client's deadline has passed. */
-  late(): void {
+  onDeadline(): void {
     this.cancel();
     // A status cannot follow an incomplete message.
     if (this.#isInside) this.stream.close(constants.NGHTTP2_CANCEL);
@@ -230,7 +230,7 @@ function onWantTrailers(this: OwnStream): void {
 }
 
 function onDeadline(exchange: GrpcExchange): void {
-  exchange.late();
+  exchange.onDeadline();
 }
 
 /** Closes an answered stream whose request is still arriving. */

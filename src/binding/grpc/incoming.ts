@@ -16,7 +16,7 @@ import { StatusError } from "./internal-service.js";
 export interface GrpcRequestRules {
   readonly inboundBudget: InboundBudget;
   /** The incomplete requests. */
-  readonly late: LateRequests;
+  readonly timeouts: RequestTimeouts;
   /** Notified of requests that a limit rejects. Undefined without an audit log. */
   readonly limited?: ((peer: Peer, limit: string) => void) | undefined;
   /** Counts requests that are rejected. Undefined without metrics. */
@@ -37,7 +37,7 @@ const requestKey: unique symbol = Symbol("request");
 type OwnStream = ServerHttp2Stream & { [requestKey]?: SingleRequest | undefined };
 
 /** Memory of a chunk in addition to its bytes, in bytes. */
-const PIECE_BYTES = 128;
+const CHUNK_BYTES = 128;
 
 /**
  * Reads the one message of a request. Most requests are complete, with the end of their stream, in the round of the
@@ -83,9 +83,9 @@ class SingleRequest implements PendingUpload {
   wait(): void {
     const { stream } = this.#exchange;
     if (stream.destroyed || this.#exchange.isOver) return;
-    const piece: Buffer | null = this.#size === 0 ? stream.read() : null;
-    if (piece === null) return this.#watch();
-    this.take(piece);
+    const chunk: Buffer | null = this.#size === 0 ? stream.read() : null;
+    if (chunk === null) return this.#watch();
+    this.take(chunk);
     // Node reports the end of the stream right after the bytes before it, if the end has arrived.
     this.#rules.inboundBudget.begin(this);
   }
@@ -93,10 +93,10 @@ class SingleRequest implements PendingUpload {
   /** Counts and times a request that is still incomplete. */
   #watch(): void {
     const { stream } = this.#exchange;
-    const { late } = this.#rules;
+    const { timeouts } = this.#rules;
     this.began = performance.now();
     this.#exchange.onOver = () => this.over();
-    late.add(this);
+    timeouts.add(this);
     try {
       this.#open();
       stream.on("data", onStreamData);
@@ -111,24 +111,24 @@ class SingleRequest implements PendingUpload {
     this.#budget.take(this.#size);
   }
 
-  take(piece: Buffer): void {
+  take(chunk: Buffer): void {
     if (this.#isOver) return;
-    const size = piece.length + PIECE_BYTES;
+    const size = chunk.length + CHUNK_BYTES;
     this.#size += size;
     try {
       this.#budget?.take(size);
-      if (this.#size === size && isOneMessage(piece, this.#request.maxBytes)) {
-        this.#message = piece.subarray(PREFIX_BYTES);
-      } else this.#read(piece);
+      if (this.#size === size && isOneMessage(chunk, this.#request.maxBytes)) {
+        this.#message = chunk.subarray(PREFIX_BYTES);
+      } else this.#read(chunk);
     } catch (error) {
       this.#fail(error);
     }
   }
 
   /** @throws StatusError */
-  #read(piece: Buffer): void {
+  #read(chunk: Buffer): void {
     this.#reader ??= envelopeReader(this.#request.maxBytes);
-    this.#reader.push(piece);
+    this.#reader.push(chunk);
     for (let envelope = this.#reader.take(); envelope !== undefined; envelope = this.#reader.take()) {
       if (this.#message !== undefined || this.#envelope !== undefined) throw secondMessage();
       this.#envelope = envelope;
@@ -182,7 +182,7 @@ class SingleRequest implements PendingUpload {
   }
 
   /** Rejects a request that did not arrive in time. */
-  late(timeoutMs: number): void {
+  onTimeout(timeoutMs: number): void {
     this.#refuse(statusOf(new A2AError("DEADLINE_EXCEEDED", `The request did not come within ${timeoutMs} ms.`)));
   }
 
@@ -197,12 +197,12 @@ class SingleRequest implements PendingUpload {
   over(): void {
     this.#isOver = true;
     this.#budget?.close();
-    if (this.began > 0) this.#rules.late.delete(this);
+    if (this.began > 0) this.#rules.timeouts.delete(this);
   }
 }
 
 /** The incomplete requests, oldest first. */
-export class LateRequests {
+export class RequestTimeouts {
   readonly #timeoutMs: number;
   readonly #all = new Set<SingleRequest>();
   #sweep: NodeJS.Timeout | undefined;
@@ -225,7 +225,7 @@ export class LateRequests {
     const since = performance.now() - this.#timeoutMs;
     for (const request of this.#all) {
       if (request.began > since) break;
-      request.late(this.#timeoutMs);
+      request.onTimeout(this.#timeoutMs);
     }
     if (this.#all.size > 0) return;
     clearInterval(this.#sweep);
@@ -242,8 +242,8 @@ function secondMessage(): StatusError {
   return new StatusError(StatusCode.UNIMPLEMENTED, "There is more than one message in the request.");
 }
 
-function onStreamData(this: OwnStream, piece: Buffer): void {
-  this[requestKey]?.take(piece);
+function onStreamData(this: OwnStream, chunk: Buffer): void {
+  this[requestKey]?.take(chunk);
 }
 
 function onEnd(this: OwnStream): void {

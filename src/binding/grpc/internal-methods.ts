@@ -129,12 +129,12 @@ class Conversation extends Codec implements ServedMethod {
     const next = (work: () => void | Promise<void>): void => {
       last = last.then(work).catch((error: unknown) => this.fail(exchange, error));
     };
-    stream.on("data", (piece: Buffer) => {
+    stream.on("data", (chunk: Buffer) => {
       if (exchange.isOver) return;
       // Reads no further request until these are answered.
       stream.pause();
       next(async () => {
-        reader.push(piece);
+        reader.push(chunk);
         for (let envelope = reader.take(); envelope !== undefined; envelope = reader.take()) {
           await this.#answer(exchange, envelope, writer);
         }

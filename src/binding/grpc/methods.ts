@@ -16,7 +16,7 @@ import { statusOf } from "./error.js";
 import type { GrpcExchange } from "./exchange.js";
 import { type GrpcRequestRules, type Request, readRequest } from "./incoming.js";
 import { largeEnvelope, requestReader } from "./message.js";
-import { noteCalled } from "./refusals.js";
+import { noteCalled } from "./rejections.js";
 import { MessageSink, writeAll } from "./stream.js";
 
 /** A method that the gRPC port serves. */
@@ -145,7 +145,7 @@ class CallMethod implements ServedMethod, Request {
   }
 
   arrived(exchange: GrpcExchange, bytes: Uint8Array): void {
-    if (this.#options.refused !== undefined) noteCalled(exchange.stream);
+    if (this.#options.onRejection !== undefined) noteCalled(exchange.stream);
     let request: Message;
     try {
       request = this.#read(bytes);
@@ -208,7 +208,7 @@ class CallMethod implements ServedMethod, Request {
   /** Rejects a call whose request could not be read. */
   #refuse(exchange: GrpcExchange, error: A2AError): void {
     const { binding } = exchange;
-    this.#options.refused?.({ binding, method: this.#method.name, code: error.reason, ms: 0, from: exchange });
+    this.#options.onRejection?.({ binding, method: this.#method.name, code: error.reason, ms: 0, from: exchange });
     this.#options.counted?.(error.reason);
     exchange.fail(statusOf(error, this.#options.codes));
   }

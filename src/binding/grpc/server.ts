@@ -16,18 +16,18 @@ import { deadlineFault } from "../deadline.js";
 import { ACCEPTED, isKnownEncoding } from "./compression.js";
 import { type GrpcStatus, statusOf } from "./error.js";
 import { dropRest, type ExchangeStart, GrpcExchange } from "./exchange.js";
-import { type GrpcRequestRules, LateRequests } from "./incoming.js";
+import { type GrpcRequestRules, RequestTimeouts } from "./incoming.js";
 import { internalMethods } from "./internal-methods.js";
 import { InternalServices } from "./internal-services.js";
 import { type GrpcServices, methodsByPath, type ServedMethod, SharedPath } from "./methods.js";
 import { openPort, type Port, type PortOptions } from "./port.js";
 import { laterService } from "./reflection.js";
-import { watchStream } from "./refusals.js";
+import { watchStream } from "./rejections.js";
 
 export interface GrpcServerOptions
   extends PortOptions,
-    Omit<GrpcRequestRules, "late">,
-    Pick<BindingOptions, "limits" | "logger" | "refused"> {
+    Omit<GrpcRequestRules, "timeouts">,
+    Pick<BindingOptions, "limits" | "logger" | "onRejection"> {
   /** The services with their `invoke`. The first one is that of the native version. */
   readonly services: GrpcServices;
   /** Returns a more specific error for an unknown path, such as one of a disabled version, or undefined. */
@@ -131,17 +131,17 @@ class Calls {
   readonly #methods: ReadonlyMap<string, ServedMethod | SharedPath>;
   readonly #rules: GrpcRequestRules;
   readonly #logger: Logger;
-  readonly #refused: RejectionLog | undefined;
+  readonly #onRejection: RejectionLog | undefined;
   readonly #unserved: GrpcServerOptions["unserved"];
 
   constructor(
-    { services, limits, inboundBudget, logger, refused, limited, counted, unserved }: GrpcServerOptions,
+    { services, limits, inboundBudget, logger, onRejection, limited, counted, unserved }: GrpcServerOptions,
     infrastructure: InternalServices,
   ) {
     this.#methods = new Map([...internalMethods(infrastructure, { logger }), ...methodsByPath(services)]);
-    this.#rules = { inboundBudget, late: new LateRequests(limits.requestTimeoutMs), limited, counted };
+    this.#rules = { inboundBudget, timeouts: new RequestTimeouts(limits.requestTimeoutMs), limited, counted };
     this.#logger = logger;
-    this.#refused = refused;
+    this.#onRejection = onRejection;
     this.#unserved = unserved;
   }
 
@@ -149,7 +149,7 @@ class Calls {
     const { stream, headers, rawHeaders, peer } = start;
     let exchange: GrpcExchange | undefined;
     try {
-      if (this.#refused !== undefined) watchStream(stream, headers, { peer, refused: this.#refused });
+      if (this.#onRejection !== undefined) watchStream(stream, headers, { peer, onRejection: this.#onRejection });
       // An error without a listener would end the process.
       stream.on("error", ignore);
       if (stream.destroyed || stream.closed || !isGrpc(stream, headers)) return;

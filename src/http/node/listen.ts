@@ -8,7 +8,7 @@ import { TransientSet } from "../../core/maps.js";
 import type { Connections } from "./connections.js";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.js";
 import { type Bound, closedWith, isShared, type ListenAddress, listenAt, stopAccepting } from "./listening.js";
-import { type RefusedByNode, refuseInTurn } from "./parse-errors.js";
+import { type NodeRejection, rejectInTurn } from "./parse-errors.js";
 import { secureOptions, type TlsFiles } from "./tls.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 import { closeWithConnection } from "./waiting-answers.js";
@@ -24,7 +24,7 @@ export interface ListenOptions extends ListenAddress {
    * Receives input that Node.js refuses itself, because it is not a valid request. Undefined if neither log nor audit
    * needs it.
    */
-  readonly refused?: ((refused: RefusedByNode) => void) | undefined;
+  readonly onRejection?: ((rejection: NodeRejection) => void) | undefined;
 }
 
 /** One open port that speaks HTTP/1.1 and HTTP/2. */
@@ -60,7 +60,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // the server closes the connection is lost.
   const idleTimeoutMs = Math.ceil(requestTimeoutMs * 1.1);
   const server = createHttp1(options, draining.handler, idleTimeoutMs);
-  refuseInTurn(server, { open: draining.open, refused: options.refused });
+  rejectInTurn(server, { open: draining.open, onRejection: options.onRejection });
   const sessions = createHttp2Sessions({
     handler: options.handler,
     requestTimeoutMs,

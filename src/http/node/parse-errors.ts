@@ -6,7 +6,7 @@ import { peerOf } from "./peer.js";
 import type { NodeServerRequest } from "./types.js";
 
 /** Input that is not a valid HTTP/1.1 request, or a request that takes too long. */
-export interface RefusedByNode {
+export interface NodeRejection {
   readonly peer: Peer;
   /** Node's error code, such as `HPE_HEADER_OVERFLOW`. */
   readonly code: string;
@@ -15,7 +15,7 @@ export interface RefusedByNode {
 }
 
 /** Statuses with which Node.js answers, other than 400. */
-const refusalStatuses: Readonly<Record<string, number>> = {
+const rejectionStatuses: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
@@ -27,12 +27,12 @@ const refusalStatuses: Readonly<Record<string, number>> = {
  */
 const BEHIND_CLOSE = "HPE_CLOSED_CONNECTION";
 
-/** Dependencies of `refuseInTurn`. */
+/** Dependencies of `rejectInTurn`. */
 interface ParseErrorsOptions {
   /** Returns the server's answers that have not been sent completely. */
   readonly open: () => readonly ServerResponse[];
   /** Called once for each refusal. */
-  readonly refused: ((refused: RefusedByNode) => void) | undefined;
+  readonly onRejection: ((rejection: NodeRejection) => void) | undefined;
 }
 
 /**
@@ -40,7 +40,7 @@ interface ParseErrorsOptions {
  * once and end the connection, which loses the pending answers. Without pending answers, Node.js refuses the input
  * itself: a listener of `clientError` would have to answer in all cases, so `emit` is replaced instead.
  */
-export function refuseInTurn(server: Server, { open, refused }: ParseErrorsOptions): void {
+export function rejectInTurn(server: Server, { open, onRejection }: ParseErrorsOptions): void {
   const emit = server.emit;
   const held = new WeakSet<Socket>();
   server.emit = function (this: Server, event: string, ...given: unknown[]): boolean {
@@ -51,8 +51,8 @@ export function refuseInTurn(server: Server, { open, refused }: ParseErrorsOptio
     if (!/^HPE_|^ERR_HTTP_/.test(code)) return pass();
     // Further input of a refused connection is ignored.
     if (held.has(socket)) return true;
-    const status = refusalStatuses[code] ?? 400;
-    refused?.({ peer: peerOf({ socket }), code, status });
+    const status = rejectionStatuses[code] ?? 400;
+    onRejection?.({ peer: peerOf({ socket }), code, status });
     const before = open().filter(({ req }) => req.socket === socket);
     const whole = before.filter(({ req }) => req.complete);
     if (whole.length === 0) return pass();

@@ -18,7 +18,7 @@ interface Line {
 }
 
 /** A request rejected before it became a call of a method. */
-export interface RefusedRequest {
+export interface RejectedRequest {
   readonly binding: string;
   /** Name of the method, if it was read. */
   readonly method?: string | undefined;
@@ -27,11 +27,11 @@ export interface RefusedRequest {
   readonly status?: number;
   readonly ms?: number;
   readonly path?: string;
-  readonly from: RefusedFrom;
+  readonly from: RejectionSource;
 }
 
 /** Origin of a rejected request: its connection, and the headers that a proxy may have added. */
-interface RefusedFrom {
+interface RejectionSource {
   readonly peer: Peer;
   /** Absent for a connection without a request. */
   readonly requestId?: string | undefined;
@@ -39,7 +39,7 @@ interface RefusedFrom {
 }
 
 /** Logs a request that was rejected before it became a call. */
-export type RejectionLog = (refused: RefusedRequest) => void;
+export type RejectionLog = (request: RejectedRequest) => void;
 
 /** Maximum number of characters of a path in a log line. */
 const MAX_PATH = 200;
@@ -49,7 +49,7 @@ const MAX_PATH = 200;
  *
  * @param addressOf returns the client's address, even if a trusted proxy forwards the request
  */
-export function rejectionLog(logger: Logger, addressOf: (from: RefusedFrom) => string): RejectionLog {
+export function rejectionLog(logger: Logger, addressOf: (from: RejectionSource) => string): RejectionLog {
   return ({ binding, method = "-", code = "-", path, from, ...facts }) => {
     const shown = path !== undefined && { path: path.slice(0, MAX_PATH) };
     const line = { method, binding, code, ...facts, ...shown, peer: addressOf(from), ...requestFacts(from) };

@@ -3,7 +3,7 @@ import type { handleServerStreamingCall, handleUnaryCall, StatusObject } from "@
 import { Call } from "../../../core/call.js";
 import { A2AError, StatusCode } from "../../../core/error.js";
 import { logFacts } from "../../../core/log.js";
-import type { RefusedRequest } from "../../../service/interceptors/access-log.js";
+import type { RejectedRequest } from "../../../service/interceptors/access-log.js";
 import { PROTOCOL_VERSION } from "../../../version/v1.js";
 import { envelopeWriter } from "../../../wire/binary-writer.js";
 import { weightOf } from "../../../wire/marks.js";
@@ -70,7 +70,7 @@ function unaryHandler(method: DescMethod, options: GrpcBindingOptions): UnaryHan
         callback(null, withoutPrefix(bytes));
       } catch (thrown) {
         const error = failureOf(thrown, failureContext(method, call, start, options));
-        if (thrown === grpc.request) options.refused?.(refusedCall(method, call, error));
+        if (thrown === grpc.request) options.onRejection?.(rejectedCall(method, call, error));
         sendHeaders(grpc, call);
         callback(statusFor(grpc, statusOf(error, options.codes)));
       } finally {
@@ -96,7 +96,7 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): Strea
         await writeAll(streamAnswer(answer), new GrpcJsSink(grpc, start, writing));
       } catch (thrown) {
         const error = failureOf(thrown, failureContext(method, call, start, options));
-        if (thrown === grpc.request) options.refused?.(refusedCall(method, call, error));
+        if (thrown === grpc.request) options.onRejection?.(rejectedCall(method, call, error));
         if (start.canceled) return;
         sendHeaders(grpc, call);
         // grpc-js takes the status of a stream as an error event, and sends it after the messages already written.
@@ -138,7 +138,7 @@ function request(grpc: UnaryCall | StreamCall): Message {
 }
 
 /** The log entry of a call whose request could not be read. */
-function refusedCall({ name: method }: DescMethod, from: Call, { reason: code }: A2AError): RefusedRequest {
+function rejectedCall({ name: method }: DescMethod, from: Call, { reason: code }: A2AError): RejectedRequest {
   return { binding: from.binding, method, code, ms: 0, from };
 }
 

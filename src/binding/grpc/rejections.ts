@@ -17,14 +17,18 @@ export function noteCalled(stream: MarkedStream): void {
 /** The origin of a stream, and the log of its rejection. */
 interface Watcher {
   readonly peer: Peer;
-  readonly refused: RejectionLog;
+  readonly onRejection: RejectionLog;
 }
 
 /**
  * Logs a stream of the gRPC port that ends before it became a call: its method is unknown, or its request is too large
  * or too late. Health and reflection are not logged.
  */
-export function watchStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, { peer, refused }: Watcher): void {
+export function watchStream(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  { peer, onRejection }: Watcher,
+): void {
   const path = headers[":path"] ?? "";
   if (path.startsWith("/grpc.")) return;
   const began = performance.now();
@@ -34,7 +38,7 @@ export function watchStream(stream: ServerHttp2Stream, headers: IncomingHttpHead
     const ms = Math.round(performance.now() - began);
     const header = (name: string): string | undefined => headers[name]?.toString();
     const requestId = stream.sentHeaders?.[REQUEST_ID_HEADER]?.toString();
-    refused({ binding: "grpc", code: codeOf(stream), ms, path, from: { peer, header, requestId } });
+    onRejection({ binding: "grpc", code: codeOf(stream), ms, path, from: { peer, header, requestId } });
   });
 }
 
