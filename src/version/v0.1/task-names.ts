@@ -7,10 +7,11 @@ import { isStoredId, type NamedSend, type Scope, type TaskLookup, type TaskNames
  * process derives it, and never collides with another owner's task. Names used by others affect no answer, id or timing
  * (specification 13.1).
  *
- * @param life number of times that the name was reused before
+ * @param incarnation number of tasks that had the name before
  */
-export function namedTaskId({ tenant, owner }: Scope, name: string, life = 0): string {
-  const text = JSON.stringify(["parley named task 1", tenant, owner, name, ...(life === 0 ? [] : [life])]);
+export function namedTaskId({ tenant, owner }: Scope, name: string, incarnation = 0): string {
+  const suffix = incarnation === 0 ? [] : [incarnation];
+  const text = JSON.stringify(["parley named task 1", tenant, owner, name, ...suffix]);
   return `named-${hash("sha256", text, "base64url")}`;
 }
 
@@ -47,19 +48,20 @@ export class ClientTaskNames implements TaskNames {
       if (sent !== undefined) return sent;
     }
     for (let last = -2, tries = 0; tries < MAX_TRIES; ) {
-      const life = await this.#newest(scope, name, lookup);
-      tries = life === last ? tries + 1 : 0;
-      last = life;
-      const newest = life < 0 ? undefined : namedTaskId(scope, name, life);
+      const incarnation = await this.#newest(scope, name, lookup);
+      tries = incarnation === last ? tries + 1 : 0;
+      last = incarnation;
+      const newest = incarnation < 0 ? undefined : namedTaskId(scope, name, incarnation);
       if (newest !== undefined) {
         const sent = await followUp(newest).catch(async (error: unknown) => {
-          if (life >= this.#maxReopens || !isFinishedRefusal(error) || (await lookup(newest)) !== "over") throw error;
+          const isLast = incarnation >= this.#maxReopens;
+          if (isLast || !isFinishedRefusal(error) || (await lookup(newest)) !== "over") throw error;
           return "over" as const;
         });
         if (sent === undefined) continue;
         if (sent !== "over") return sent;
       }
-      const created = await create(namedTaskId(scope, name, life + 1), newest);
+      const created = await create(namedTaskId(scope, name, incarnation + 1), newest);
       if (created !== undefined) return created;
     }
     return undefined;
@@ -68,17 +70,20 @@ export class ClientTaskNames implements TaskNames {
   #newestId(scope: Scope, name: string, lookup: TaskLookup): string | Promise<string | undefined> {
     // A name has one task, which need not be searched.
     if (this.#maxReopens === 0) return namedTaskId(scope, name);
-    return this.#newest(scope, name, lookup).then((life) => (life < 0 ? undefined : namedTaskId(scope, name, life)));
+    return this.#newest(scope, name, lookup).then((newest) =>
+      newest < 0 ? undefined : namedTaskId(scope, name, newest),
+    );
   }
 
   /** Finds the newest task of a name, regardless of older ones removed by retention; -1 if no task has it. */
   #newest(scope: Scope, name: string, lookup: TaskLookup): Promise<number> {
-    const has = async (life: number): Promise<boolean> => (await lookup(namedTaskId(scope, name, life))) !== undefined;
+    const has = async (incarnation: number): Promise<boolean> =>
+      (await lookup(namedTaskId(scope, name, incarnation))) !== undefined;
     return this.#keepsAll ? this.#lastOfAll(has) : this.#lastOfSome(has);
   }
 
   /** Finds the last task by doubling steps, then by bisection. An unused name costs one read. */
-  async #lastOfAll(has: (life: number) => Promise<boolean>): Promise<number> {
+  async #lastOfAll(has: (incarnation: number) => Promise<boolean>): Promise<number> {
     let [last, free] = [-1, this.#maxReopens + 1];
     for (let next = 0; free - last > 1; ) {
       if (await has(next)) last = next;
@@ -89,9 +94,9 @@ export class ClientTaskNames implements TaskNames {
   }
 
   /** Finds the last task if retention may have removed any number of the first ones. */
-  async #lastOfSome(has: (life: number) => Promise<boolean>): Promise<number> {
-    const lives = Array.from({ length: this.#maxReopens + 1 }, (_, life) => has(life));
-    return (await Promise.all(lives)).lastIndexOf(true);
+  async #lastOfSome(has: (incarnation: number) => Promise<boolean>): Promise<number> {
+    const found = Array.from({ length: this.#maxReopens + 1 }, (_, incarnation) => has(incarnation));
+    return (await Promise.all(found)).lastIndexOf(true);
   }
 }
 
