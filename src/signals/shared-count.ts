@@ -31,7 +31,7 @@ interface Others {
  */
 export class SharedCount<T> {
   /** A caller with a count up to this one is not broadcast. */
-  readonly untold: number;
+  readonly publishAbove: number;
   readonly #options: SharedCountOptions<T>;
   readonly #signals: SignalMember | undefined;
   readonly #names: UsageNames;
@@ -51,7 +51,7 @@ export class SharedCount<T> {
     const { signals, topic, max } = options;
     this.#options = options;
     this.#signals = canHash() ? signals : undefined;
-    this.untold = this.#signals === undefined ? Number.POSITIVE_INFINITY : Math.floor(max / sharedUsage.untoldPart);
+    this.publishAbove = this.#signals === undefined ? Number.POSITIVE_INFINITY : Math.floor(max / sharedUsage.publishDivisor);
     this.#names = new UsageNames(topic);
     this.#topic = { name: `open.${topic}`, read: readUsage };
     this.#signals?.subscribe(this.#topic, (list, process) => this.#hear(usageOf(list), process));
@@ -67,16 +67,16 @@ export class SharedCount<T> {
     return this.#sums.size === 0 ? 0 : (this.#sums.get(this.#names.of(key)) ?? 0);
   }
 
-  /** Broadcasts a caller while its count exceeds `untold`. Call it whenever the count has increased. */
-  tell(key: string, caller: T): void {
+  /** Broadcasts a caller while its count exceeds `publishAbove`. Call it whenever the count has increased. */
+  publish(key: string, caller: T): void {
     if (this.#signals === undefined || this.#own.has(key) || this.#own.size >= MOST_OWN) return;
     this.#own.set(key, caller);
-    this.#timer ??= background(setTimeout(this.#tell, this.#pace.periodMs));
+    this.#timer ??= background(setTimeout(this.#publish, this.#pace.periodMs));
   }
 
-  readonly #tell = (): void => {
+  readonly #publish = (): void => {
     const { countOf } = this.#options;
-    this.#own = new Map([...this.#own].filter(([, caller]) => countOf(caller) > this.untold));
+    this.#own = new Map([...this.#own].filter(([, caller]) => countOf(caller) > this.publishAbove));
     const list = usageList([...this.#own].map(([key, caller]) => [this.#names.of(key), countOf(caller)]));
     const text = list.join();
     const now = performance.now();
@@ -85,7 +85,7 @@ export class SharedCount<T> {
       this.#lastAt = now;
       this.#signals?.publish(this.#topic, list);
     }
-    this.#timer = this.#own.size > 0 ? background(setTimeout(this.#tell, this.#pace.periodMs)) : undefined;
+    this.#timer = this.#own.size > 0 ? background(setTimeout(this.#publish, this.#pace.periodMs)) : undefined;
   };
 
   #hear(counts: ReadonlyMap<string, number>, process: string): void {

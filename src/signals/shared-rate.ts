@@ -58,7 +58,7 @@ class UsageBroadcaster {
   readonly names: UsageNames;
   readonly #signals: SignalMember;
   readonly #topic: Topic<UsageList>;
-  readonly #untold: number;
+  readonly #publishAbove: number;
   readonly #pace = new UsagePace();
   #waiting = new Map<string, number>();
   #periods = 0;
@@ -68,7 +68,7 @@ class UsageBroadcaster {
     this.names = new UsageNames(topic);
     this.#signals = signals;
     this.#topic = { name: `spent.${topic}`, read: readUsage };
-    this.#untold = Math.floor(burst / sharedUsage.untoldPart);
+    this.#publishAbove = Math.floor(burst / sharedUsage.publishDivisor);
   }
 
   onHeard(charge: (name: string, events: number) => void): void {
@@ -82,18 +82,18 @@ class UsageBroadcaster {
     const events = this.#waiting.get(name);
     if (events === undefined && this.#waiting.size >= MOST_WAITING) return;
     this.#waiting.set(name, (events ?? 0) + 1);
-    this.#timer ??= background(setTimeout(this.#tell, this.#pace.periodMs));
+    this.#timer ??= background(setTimeout(this.#publish, this.#pace.periodMs));
   }
 
-  readonly #tell = (): void => {
+  readonly #publish = (): void => {
     const all = [...this.#waiting];
-    const list = usageList(all.filter(([, events]) => events > this.#untold));
+    const list = usageList(all.filter(([, events]) => events > this.#publishAbove));
     if (list.length > 0) this.#signals.publish(this.#topic, list);
-    const told = new Set(list);
+    const published = new Set(list);
     // Few events in a second are not worth a message, now or later.
     const isOver = ++this.#periods % KEPT_PERIODS === 0;
-    const kept = all.filter(([name, events]) => !told.has(name) && (events > this.#untold || !isOver));
+    const kept = all.filter(([name, events]) => !published.has(name) && (events > this.#publishAbove || !isOver));
     this.#waiting = new Map(kept);
-    this.#timer = kept.length > 0 ? background(setTimeout(this.#tell, this.#pace.periodMs)) : undefined;
+    this.#timer = kept.length > 0 ? background(setTimeout(this.#publish, this.#pace.periodMs)) : undefined;
   };
 }

@@ -13,7 +13,7 @@ export const sharedUsage = {
   /** Maximum number of callers in one message. Those that use most come first. */
   maxNames: 256,
   /** Divisor of a limit. A process does not broadcast a caller whose usage is below that part of its limit. */
-  untoldPart: 64,
+  publishDivisor: 64,
   /** Interval at which counts are repeated, in milliseconds. */
   repeatMs: 1_000,
   /** Time after which the counts of a silent process are dropped, in milliseconds. They are checked once a second. */
@@ -71,8 +71,8 @@ export type UsageList = readonly (string | number)[];
 /** Returns the largest numbers by name in the form of a message. */
 export function usageList(numbers: [name: string, number: number][]): UsageList {
   const { maxNames } = sharedUsage;
-  const told = numbers.length > maxNames ? numbers.sort(([, a], [, b]) => b - a).slice(0, maxNames) : numbers;
-  return told.flatMap(([name, number]) => [name, Math.min(number, MOST)]);
+  const largest = numbers.length > maxNames ? numbers.sort(([, a], [, b]) => b - a).slice(0, maxNames) : numbers;
+  return largest.flatMap(([name, number]) => [name, Math.min(number, MOST)]);
 }
 
 /** Reads a message that any program may have sent. */

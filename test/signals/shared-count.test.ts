@@ -28,7 +28,7 @@ class Process {
     const caller = this.#callers.get(key) ?? { open: 0 };
     this.#callers.set(key, caller);
     if (caller.open + this.counts.elsewhere(key) >= max) return false;
-    if (++caller.open > this.counts.untold) this.counts.tell(key, caller);
+    if (++caller.open > this.counts.publishAbove) this.counts.publish(key, caller);
     return true;
   }
 
@@ -44,20 +44,20 @@ const openAll = (process: Process, key = "a"): number => {
   return opened;
 };
 
-const told = (): Promise<unknown> => vi.advanceTimersByTimeAsync(120);
+const afterBroadcast = (): Promise<unknown> => vi.advanceTimersByTimeAsync(120);
 
 describe("SharedCount", () => {
   it("counts what callers have in other processes, and what they close there", async () => {
     const bus = new Bus();
     const [one, two, three] = [new Process(bus.join()), new Process(bus.join()), new Process(bus.join())];
     for (let i = 0; i < 6; i++) one.open("a");
-    await told();
+    await afterBroadcast();
     expect(openAll(two)).toBe(4);
-    await told();
+    await afterBroadcast();
     expect([openAll(one), openAll(two), openAll(three)]).toEqual([0, 0, 0]);
     expect(openAll(three, "b")).toBe(10);
     one.close("a", 3);
-    await told();
+    await afterBroadcast();
     expect(openAll(three)).toBe(3);
   });
 
@@ -65,12 +65,12 @@ describe("SharedCount", () => {
     const bus = new Bus();
     const processes = Array.from({ length: 3 }, () => new Process(bus.join()));
     expect(processes.map((each) => openAll(each))).toEqual([10, 10, 10]);
-    await told();
+    await afterBroadcast();
     for (const each of processes) each.close("a", 4);
-    await told();
+    await afterBroadcast();
     expect(processes.map((each) => openAll(each))).toEqual([0, 0, 0]);
     for (const each of processes) each.close("a", 5);
-    await told();
+    await afterBroadcast();
     expect(openAll(processes[0] as Process)).toBe(7);
   });
 
@@ -91,7 +91,7 @@ describe("SharedCount", () => {
     const [signals, other] = [bus.join(), bus.join()];
     const [one, two] = [new Process(signals), new Process(other)];
     for (let i = 0; i < 10; i++) one.open("a");
-    await told();
+    await afterBroadcast();
     expect(openAll(two)).toBe(0);
     const before = two.changes;
     signals.leave();
@@ -108,12 +108,12 @@ describe("SharedCount", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(openAll(two)).toBe(0);
     one.close("a", 10);
-    await told();
+    await afterBroadcast();
     expect(openAll(two)).toBe(10);
     // An empty count sends no signal.
     await vi.advanceTimersByTimeAsync(4_000);
     two.close("a", 10);
-    await told();
+    await afterBroadcast();
     bus.texts.splice(0);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(bus.texts).toEqual([]);
@@ -127,7 +127,7 @@ describe("SharedCount", () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(bus.texts).toEqual([]);
     one.open("owner alice", 1_000);
-    await told();
+    await afterBroadcast();
     expect(bus.texts).toHaveLength(1);
     expect(bus.texts.join()).not.toContain("alice");
   });
@@ -142,7 +142,7 @@ describe("SharedCount", () => {
     for (const [i, value] of [{}, ["x", 1], ["abcdefghijkl", -1], ["abcdefghijkl", 0.5], "", 7].entries()) {
       bus.say(JSON.stringify(["p1", "v", "stranger", i + 1, "open.things", value]));
     }
-    await told();
+    await afterBroadcast();
     expect(one.counts.isAlone).toBe(true);
     expect(openAll(one)).toBe(10);
   });

@@ -37,8 +37,8 @@ function burst(rate: SharedRate, key: string): number {
 function most(processes: number, ms: number): number {
   const lagMs = sharedUsage.periodMs + 10;
   const once = PER_SECOND + (processes - 1) * (PER_SECOND + (PER_SECOND * lagMs) / 1_000);
-  const untold = ((processes - 1) * ms) / 1_000;
-  return Math.ceil((PER_SECOND * ms) / 1_000 + once + untold);
+  const unpublished = ((processes - 1) * ms) / 1_000;
+  return Math.ceil((PER_SECOND * ms) / 1_000 + once + unpublished);
 }
 
 describe("SharedRate", () => {

@@ -232,7 +232,7 @@ export class ExecutionSlots {
 
   #run(owner: OwnerSlots): void {
     this.#running++;
-    if (++owner.running > this.#counts.untold) this.#counts.tell(owner.key, owner);
+    if (++owner.running > this.#counts.publishAbove) this.#counts.publish(owner.key, owner);
   }
 
   /** Assigns slots that other processes may have freed. */

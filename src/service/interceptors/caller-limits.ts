@@ -31,12 +31,12 @@ export function callerLimits(limits: Limits, signals?: SignalMember): ServiceInt
       if (share.calls + elsewhere(calls, call) >= maxCallsPerCaller) {
         throw limitReached("maxCallsPerCaller", `This caller has ${maxCallsPerCaller} calls in progress.`);
       }
-      if (++share.calls > calls.untold) tell(calls, call, share);
+      if (++share.calls > calls.publishAbove) publish(calls, call, share);
     } else {
       if (share.streams + elsewhere(streams, call) >= maxStreamsPerCaller) {
         throw limitReached("maxStreamsPerCaller", `This caller has ${maxStreamsPerCaller} streams open.`);
       }
-      if (++share.streams > streams.untold) tell(streams, call, share);
+      if (++share.streams > streams.publishAbove) publish(streams, call, share);
     }
     call.share = share;
     return next(invocation);
@@ -48,8 +48,8 @@ function elsewhere(counts: SharedCount<CallerShare>, call: Call): number {
   return counts.isAlone ? 0 : counts.elsewhere(callerKeyOf(call) ?? "");
 }
 
-function tell(counts: SharedCount<CallerShare>, call: Call, share: CallerShare): void {
-  counts.tell(callerKeyOf(call) ?? "", share);
+function publish(counts: SharedCount<CallerShare>, call: Call, share: CallerShare): void {
+  counts.publish(callerKeyOf(call) ?? "", share);
 }
 
 /** Constants of the request rates of addresses and callers. */
