@@ -155,9 +155,9 @@ class UpstreamBody implements BodySource {
 
   async writeTo(writer: BodyWriter): Promise<boolean> {
     try {
-      for await (const piece of this.#answer as AsyncIterable<Uint8Array>) {
+      for await (const chunk of this.#answer as AsyncIterable<Uint8Array>) {
         if (writer.isOver) return false;
-        if (!writer.write(piece)) await writer.waitForDrain();
+        if (!writer.write(chunk)) await writer.waitForDrain();
       }
       return !writer.isOver;
     } catch {

@@ -35,7 +35,7 @@ const PARTS_AT_ONCE = 500;
 export type RelayedAgentEvent = AgentEvent & RelayedTask & { readonly [relayCheckpoint]: RelayCheckpoint };
 
 /** Target of an artifact's chunk. */
-interface PiecePlace {
+interface ChunkPlace {
   /** The parts that it is appended to; undefined if it creates or replaces the artifact. */
   readonly known: Part[] | undefined;
   readonly lastChunk: boolean;
@@ -156,11 +156,11 @@ export class Relay {
   }
 
   #artifact(event: TaskArtifactUpdateEvent, generation: number): RelayedAgentEvent | undefined {
-    const { artifact: piece, append, lastChunk } = event;
+    const { artifact: chunk, append, lastChunk } = event;
     // Our log does not store a chunk without parts.
-    if (piece === undefined || piece.parts.length === 0 || this.#hidesArtifacts) return undefined;
-    const known = append ? this.#have.artifacts.get(piece.artifactId) : undefined;
-    return this.#piece(piece, { known, lastChunk, generation });
+    if (chunk === undefined || chunk.parts.length === 0 || this.#hidesArtifacts) return undefined;
+    const known = append ? this.#have.artifacts.get(chunk.artifactId) : undefined;
+    return this.#chunk(chunk, { known, lastChunk, generation });
   }
 
   /** Relays the parts that an artifact has gained; all of it if ours is not its beginning. */
@@ -170,25 +170,25 @@ export class Relay {
     const parts = rest ?? artifact.parts;
     const events: RelayedAgentEvent[] = [];
     for (let at = 0; at < parts.length; at += PARTS_AT_ONCE) {
-      const piece = { ...artifact, parts: parts.slice(at, at + PARTS_AT_ONCE) };
+      const chunk = { ...artifact, parts: parts.slice(at, at + PARTS_AT_ONCE) };
       const isFirst = rest === undefined && at === 0;
       const known = isFirst ? undefined : this.#have.artifacts.get(artifact.artifactId);
-      events.push(this.#piece(piece, { known, lastChunk: false, generation: 0 }));
+      events.push(this.#chunk(chunk, { known, lastChunk: false, generation: 0 }));
     }
     return events;
   }
 
-  #piece(piece: Artifact, { known, lastChunk, generation }: PiecePlace): RelayedAgentEvent {
-    if (known === undefined) this.#have.artifacts.set(piece.artifactId, [...piece.parts]);
-    else for (const part of piece.parts) known.push(part);
-    const { artifactId, name, description } = piece;
+  #chunk(chunk: Artifact, { known, lastChunk, generation }: ChunkPlace): RelayedAgentEvent {
+    if (known === undefined) this.#have.artifacts.set(chunk.artifactId, [...chunk.parts]);
+    else for (const part of chunk.parts) known.push(part);
+    const { artifactId, name, description } = chunk;
     // The artifact keeps the metadata and extensions of its first chunk.
-    const { metadata, extensions } = known === undefined ? this.#withOrigin(piece) : piece;
+    const { metadata, extensions } = known === undefined ? this.#withOrigin(chunk) : chunk;
     const event = artifact({
       id: `${this.#prefix}${artifactId}`,
       ...(name !== "" && { name }),
       ...(description !== "" && { description }),
-      parts: piece.parts.map(partInput),
+      parts: chunk.parts.map(partInput),
       ...(known !== undefined && { append: true }),
       ...(lastChunk && { lastChunk }),
       ...(metadata !== undefined && { metadata }),

@@ -13,7 +13,7 @@ import type { BodySource, BodyWriter, HttpResponse } from "./response.js";
 export interface EventFormat {
   /** Encodes a message as JSON on one line (`onOneLine`). */
   readonly data: (message: Message) => string;
-  /** Encodes a large message in chunks. */
+  /** Encodes a large message in pieces. */
   readonly pieces: (message: Message) => Iterable<Uint8Array | string>;
   /** Encodes an error as JSON: the last event of a stream that fails after its first event. */
   readonly failure: (thrown: unknown) => string;

@@ -2,8 +2,8 @@ import { yieldToEventLoop } from "../core/event-loop.js";
 import type { BodySource, BodyWriter } from "./response.js";
 
 /**
- * Writes a large body at the pace of its reader. It generates a chunk after the reader has taken the previous one, and
- * other work of the event loop runs between two chunks. A reader that takes nothing for `slowReader.timeoutMs` is
+ * Writes a large body at the pace of its reader. It generates a piece after the reader has taken the previous one, and
+ * other work of the event loop runs between two pieces. A reader that takes nothing for `slowReader.timeoutMs` is
  * disconnected.
  *
  * @returns true if the whole body was written, false if the reader disconnected.

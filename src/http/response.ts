@@ -56,7 +56,7 @@ export interface BodySource {
 
 /**
  * Minimum pace of a reader. It has to take `minBytes` within `timeoutMs`, or all waiting bytes if they are fewer: of a
- * chunk of a large answer, of the events of a stream, of a complete answer. A stream without waiting bytes has no
+ * piece of a large answer, of the events of a stream, of a complete answer. A stream without waiting bytes has no
  * minimum.
  */
 export const slowReader = { timeoutMs: 60_000, minBytes: 32_768 } as const;

@@ -13,7 +13,7 @@ import {
 import { defined } from "../core/members.js";
 import { setOwn } from "../wire/json-value.js";
 import { RESUME_EXTENSION } from "../wire/service-params.js";
-import { addedSize, artifactSize, frameSize, memberSize, messageSize, objectSize, pieceSize } from "./size.js";
+import { addedSize, artifactSize, frameSize, memberSize, messageSize, objectSize, chunkSize } from "./size.js";
 
 /** Members of an event's metadata that describe the event and do not become the task's. */
 const eventOnly: ReadonlySet<string> = new Set([RESUME_EXTENSION]);
@@ -35,7 +35,7 @@ export class EventFold {
   /** True if the current status message is already in the history. */
   #archived = false;
 
-  /** @param begin the task before the first event, or its first chunk */
+  /** @param begin the task before the first event, or the first piece of its snapshot */
   constructor(begin?: Task) {
     if (begin === undefined) return;
     this.task.id = begin.id;
@@ -59,7 +59,7 @@ export class EventFold {
     for (const artifact of artifacts) {
       const known = this.#places.get(artifact.artifactId);
       const place = known ?? this.task.artifacts.length;
-      const size = known === undefined ? artifactSize(artifact) : pieceSize(artifact);
+      const size = known === undefined ? artifactSize(artifact) : chunkSize(artifact);
       this.#setArtifactSize(place, (this.#artifactSizes[place] ?? 0) + size);
       this.#places.set(artifact.artifactId, place);
       if (known === undefined) this.task.artifacts[place] = artifact;
@@ -114,17 +114,17 @@ export class EventFold {
 
   /** Applies an artifact, or a chunk of one. */
   applyArtifact(event: TaskArtifactUpdateEvent, size: number = addedSize({ case: "artifact", value: event })): void {
-    const piece = event.artifact;
-    if (piece === undefined) return;
-    const place = this.#places.get(piece.artifactId) ?? this.task.artifacts.length;
+    const chunk = event.artifact;
+    if (chunk === undefined) return;
+    const place = this.#places.get(chunk.artifactId) ?? this.task.artifacts.length;
     const known = this.task.artifacts[place];
     if (event.append && known !== undefined) {
       this.#setArtifactSize(place, (this.#artifactSizes[place] ?? 0) + size);
-      return extend(known, piece);
+      return extend(known, chunk);
     }
-    this.#places.set(piece.artifactId, place);
-    this.#setArtifactSize(place, event.append ? artifactSize(piece) : size);
-    this.task.artifacts[place] = copyArtifact(piece);
+    this.#places.set(chunk.artifactId, place);
+    this.#setArtifactSize(place, event.append ? artifactSize(chunk) : size);
+    this.task.artifacts[place] = copyArtifact(chunk);
   }
 
   /** Applies the task as it was created. */
@@ -187,12 +187,12 @@ function isSameMessage(one: Message | undefined, other: Message | undefined): bo
  * Appends a chunk to an artifact (specification 4.2.2): its parts are appended, and its other fields replace earlier
  * ones.
  */
-function extend(artifact: Artifact, piece: Artifact): void {
-  for (const part of piece.parts) artifact.parts.push(part);
-  if (piece.name !== "") artifact.name = piece.name;
-  if (piece.description !== "") artifact.description = piece.description;
-  if (piece.metadata !== undefined) artifact.metadata = { ...artifact.metadata, ...piece.metadata };
-  for (const uri of piece.extensions) if (!artifact.extensions.includes(uri)) artifact.extensions.push(uri);
+function extend(artifact: Artifact, chunk: Artifact): void {
+  for (const part of chunk.parts) artifact.parts.push(part);
+  if (chunk.name !== "") artifact.name = chunk.name;
+  if (chunk.description !== "") artifact.description = chunk.description;
+  if (chunk.metadata !== undefined) artifact.metadata = { ...artifact.metadata, ...chunk.metadata };
+  for (const uri of chunk.extensions) if (!artifact.extensions.includes(uri)) artifact.extensions.push(uri);
 }
 
 /** Copies an artifact with its own list of parts. */

@@ -26,18 +26,18 @@ export class TaskFold extends EventFold {
   version = "";
   /** Request metadata of the first message; undefined if the fold begins with a snapshot without it. */
   initialMetadata: JsonObject | undefined;
-  /** Relay marks in the log, if any. */
+  /** Relay checkpoints in the log, if any. */
   relays: RelayCheckpoints | undefined;
   /** Steps whose results may be asked for again, if any. */
   steps: StepRecords | undefined;
   /** The stored changes of the last turn that changed its conversation's state, if any. */
   changes: ConversationChanges | undefined;
-  /** False if the fold begins with a snapshot without relay marks, so that those of earlier entries are unknown. */
+  /** False if the fold begins with a snapshot without relay checkpoints, so earlier ones are unknown. */
   knowsRelays: boolean;
   /** The talk of the task; undefined if the fold begins with an outline, or a snapshot without marks. */
   talk: Talk | undefined;
 
-  /** @param begin the task as of the fold's position, or its first chunk */
+  /** @param begin the task as of the fold's position, or the first piece of its snapshot */
   constructor(begin?: Task) {
     super(begin);
     this.knowsRelays = begin === undefined;

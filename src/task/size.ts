@@ -146,16 +146,16 @@ export function messageSize(message: Message): number {
 
 /** Returns the size of an artifact, or of a chunk of one. */
 export function artifactSize(artifact: Artifact): number {
-  return ARTIFACT + textSize(artifact.artifactId) + pieceSize(artifact);
+  return ARTIFACT + textSize(artifact.artifactId) + chunkSize(artifact);
 }
 
 /** Returns the bytes that a chunk adds to an existing artifact: its parts and changed fields. */
-export function pieceSize(piece: Artifact): number {
-  let size = partsSize(piece.parts);
-  if (piece.name !== "") size += textSize(piece.name);
-  if (piece.description !== "") size += textSize(piece.description);
-  if (piece.metadata !== undefined) size += objectSize(piece.metadata);
-  if (piece.extensions.length > 0) size += textsSize(piece.extensions);
+export function chunkSize(chunk: Artifact): number {
+  let size = partsSize(chunk.parts);
+  if (chunk.name !== "") size += textSize(chunk.name);
+  if (chunk.description !== "") size += textSize(chunk.description);
+  if (chunk.metadata !== undefined) size += objectSize(chunk.metadata);
+  if (chunk.extensions.length > 0) size += textsSize(chunk.extensions);
   return size;
 }
 
@@ -186,9 +186,9 @@ export function addedSize(event: LogEntry["event"]): number {
       return metadata === undefined ? size : size + objectSize(metadata);
     }
     case "artifact": {
-      const piece = event.value.artifact;
-      if (piece === undefined) return 0;
-      return event.value.append ? pieceSize(piece) : artifactSize(piece);
+      const chunk = event.value.artifact;
+      if (chunk === undefined) return 0;
+      return event.value.append ? chunkSize(chunk) : artifactSize(chunk);
     }
     default:
       return 0;

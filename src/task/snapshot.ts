@@ -21,17 +21,17 @@ import { artifactSize, messageSize, partSize, taskSize } from "./size.js";
 import { StepRecords } from "./step-records.js";
 import { Talk } from "./talk.js";
 
-/** Approximate size of a snapshot's chunk, in bytes; a single larger value exceeds it. */
+/** Approximate size of a snapshot's piece, in bytes; a single larger value exceeds it. */
 export const SNAPSHOT_PIECE_BYTES: number = 256 * 1024;
 
-/** Encodes the fold as a snapshot in one chunk. */
+/** Encodes the fold as a snapshot in one piece. */
 export function encodeSnapshot(fold: TaskFold): Uint8Array {
   return pieceOf(foldHeadOf(fold), fold.task);
 }
 
 /**
- * Encodes the current fold as a snapshot in chunks, each created on request; later entries are not included. The first
- * chunk is a whole task; further ones continue its history and artifacts.
+ * Encodes the current fold as a snapshot in pieces, each created on request; later entries are not included. The first
+ * piece is a whole task; further ones continue its history and artifacts.
  */
 export function* snapshotPieces(
   fold: TaskFold,
@@ -79,13 +79,13 @@ export function* snapshotPieces(
 const writeSnapshot = binaryWriter(SnapshotSchema);
 const readSnapshot = binaryReader(SnapshotSchema, STORED_LEVELS);
 
-/** Numbers and texts of a fold, in every chunk. */
+/** Numbers and texts of a fold, in every piece. */
 type FoldPosition = Pick<
   TaskFold,
   "position" | "generation" | "earlierGenerations" | "generationPosition" | "statusPosition" | "version"
 >;
 
-/** The fields of a fold besides its task. Lists are in the first chunk only. */
+/** The fields of a fold besides its task. Lists are in the first piece only. */
 interface FoldHead extends FoldPosition, Pick<TaskFold, "messages" | "changes" | "initialMetadata"> {
   relays: RelayedEntries | undefined;
   steps: StepRecord[];
@@ -140,12 +140,12 @@ function pieceOf({ initialMetadata: firstMetadata, ...place }: FoldHead, task: T
   return writeSnapshot(create(SnapshotSchema, { ...place, firstMetadata, task }));
 }
 
-/** Restores a fold from a snapshot, possibly in chunks. */
+/** Restores a fold from a snapshot, possibly in pieces. */
 export class SnapshotReader {
-  /** Complete after the last chunk. */
+  /** Complete after the last piece. */
   readonly fold: TaskFold;
 
-  /** @param first the first or only chunk */
+  /** @param first the first or only piece */
   constructor(first: Uint8Array) {
     const snapshot = readSnapshot(first);
     const { task, position, generation, statusPosition, messages, version, relays, steps, changes, talk } = snapshot;
@@ -175,7 +175,7 @@ export class SnapshotReader {
     }
   }
 
-  /** Adds the next chunk. */
+  /** Adds the next piece. */
   add(bytes: Uint8Array): void {
     const { task } = readSnapshot(bytes);
     if (task !== undefined) this.fold.addInitial(task);
@@ -190,7 +190,7 @@ function generationPositionOf({ position, generationPosition, messages }: Snapsh
   return position - count;
 }
 
-/** Restores a fold from a snapshot in one chunk. */
+/** Restores a fold from a snapshot in one piece. */
 export function decodeSnapshot(bytes: Uint8Array): TaskFold {
   return new SnapshotReader(bytes).fold;
 }

@@ -99,7 +99,7 @@ interface Rules {
 }
 
 /** Memory of a chunk in addition to its bytes, in bytes. */
-const PIECE_BYTES = 128;
+const CHUNK_BYTES = 128;
 
 async function* checkedBody(
   body: AsyncIterable<Uint8Array>,
@@ -119,7 +119,7 @@ async function* checkedBody(
       chunks.push(chunk);
       if (chunks.length === 1) continue;
       budget ??= inboundBudget.open("");
-      budget.take(chunk.byteLength + PIECE_BYTES);
+      budget.take(chunk.byteLength + CHUNK_BYTES);
     }
     bytes = chunks.length === 1 ? defined(chunks[0]) : Buffer.concat(chunks);
     if (enveloped) checkEnvelopes(bytes, check);

@@ -148,12 +148,12 @@ class ChunkWriter {
     if (kind === "message") return message && (yield* this.#message(message));
     if (task === undefined) return;
     if (kind === "artifact" && artifact !== undefined) {
-      const piece = event?.payload.case === "artifactUpdate" ? event.payload.value : undefined;
-      if (piece?.append !== true) this.#checkOthers(artifact);
+      const artifactUpdate = event?.payload.case === "artifactUpdate" ? event.payload.value : undefined;
+      if (artifactUpdate?.append !== true) this.#checkOthers(artifact);
       if (update.replaced) this.#forget(artifact);
       if (this.#parts.has(artifact.artifactId)) yield* this.#more(artifact, update.text);
       else yield* this.#inNewBlock(artifact);
-      if (piece?.lastChunk === true) yield* this.#close(artifact.artifactId);
+      if (artifactUpdate?.lastChunk === true) yield* this.#close(artifact.artifactId);
       return;
     }
     // After a message to an existing task, its question is sent once more, although it has now been answered.

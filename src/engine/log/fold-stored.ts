@@ -35,7 +35,7 @@ export interface FoldedTask {
 
 /**
  * Reads and folds one task as of the first read. Returns undefined if it does not exist or belongs to another scope. A
- * small task takes one read. A large one is read in chunks, with event-loop turns between them.
+ * small task takes one read. A large one is read in pieces, with event-loop turns between them.
  */
 export async function foldStored(store: TaskStore, taskId: string, of?: TaskScope): Promise<FoldedTask | undefined> {
   const loaded = await store.load({ taskId, of });
@@ -75,7 +75,7 @@ export function foldSmall({ head, snapshot, entries }: LoadedTask): FoldedTask |
 }
 
 /**
- * Folds a task in chunks, up to a position (default: its end). Returns undefined if retention removes the task
+ * Folds a task in pieces, up to a position (default: its end). Returns undefined if retention removes the task
  * meanwhile. Ignores a snapshot of a later position. Waits while `MAX_FOLDING` other large tasks are being folded.
  */
 export async function foldLarge(
@@ -117,7 +117,7 @@ async function foldAgain(store: TaskStore, loaded: LoadedTask, until: number): P
   return undefined;
 }
 
-/** Returns undefined if a chunk has disappeared, because of a new snapshot or a removal. */
+/** Returns undefined if a piece has disappeared, because of a new snapshot or a removal. */
 async function foldPieces(store: TaskStore, loaded: LoadedTask, until: number): Promise<FoldedTask | undefined> {
   const { head, snapshot } = loaded;
   const { taskId } = head;

@@ -66,7 +66,7 @@ function snapshotPays(fold: TaskFold, at: number, bytes: number): boolean {
 }
 
 /**
- * Saves a snapshot in chunks, each after the one before is stored, so that a large snapshot does not block other
+ * Saves a snapshot in pieces, each after the one before is stored, so that a large snapshot does not block other
  * writes.
  */
 async function saveSnapshot(store: TaskStore, taskId: string, fold: TaskFold, isGivenUp: () => boolean): Promise<void> {
