@@ -10,7 +10,7 @@ interface WithMarks {
 export interface Marks {
   /** The generation of the task after a stream's message: a cursor, such as the `id:` line of SSE. */
   readonly generation?: number | undefined;
-  /** The weight of a large message. */
+  /** The weight of a large message; undefined for a smaller one. */
   readonly weight?: Weight | undefined;
   /** The protocol version in which a task was created, if it is not the service's own. */
   readonly version?: string | undefined;
@@ -24,7 +24,7 @@ export interface Marks {
   readonly writer?: AnswerWriter | undefined;
 }
 
-/** The size of a large message. */
+/** The memory that a large message holds until its readers have taken it, for the quotas of unsent answers. */
 export interface Weight {
   /** Approximate size of its JSON or stored form, in bytes. */
   readonly bytes: number;

@@ -22,7 +22,7 @@ import { decodeEntry } from "../../task/entry.js";
 import { type Origin, originAfter, originFrom } from "../../task/origin.js";
 import { pageOf } from "../page.js";
 import type { AdminParts } from "../parts.js";
-import { weighed } from "./task-summary.js";
+import { withWeight } from "./task-summary.js";
 
 /** Entries per read from the store. */
 const STEP = 64;
@@ -67,7 +67,7 @@ async function readPage({ store }: AdminParts, request: ListEntriesRequest): Pro
     if (read.length === 0) break;
   }
   const nextPageToken = position < head.position && entries.length > 0 ? page.token([position]) : "";
-  return weighed(create(ListEntriesResponseSchema, { entries, nextPageToken }), raw ? 2 * bytes : bytes);
+  return withWeight(create(ListEntriesResponseSchema, { entries, nextPageToken }), raw ? 2 * bytes : bytes);
 }
 
 /** Streams the entries of a task's log until the task has ended. */
@@ -82,7 +82,7 @@ export async function* followTask(
     for (const each of read) {
       const entry = entryOf(each, origin, false);
       origin = entry.origin;
-      yield* budget.admitEvent(call, weighed(create(FollowTaskResponseSchema, { entry: entry.shown }), each.length));
+      yield* budget.admitEvent(call, withWeight(create(FollowTaskResponseSchema, { entry: entry.shown }), each.length));
     }
   }
 }

@@ -29,7 +29,7 @@ export async function storedSummary(parts: AdminParts, taskId: string): Promise<
 }
 
 /** Marks a large answer, so that it is written in pieces and counts as unread until then. */
-export function weighed<M extends Message>(message: M, bytes: number): M {
+export function withWeight<M extends Message>(message: M, bytes: number): M {
   return bytes < LARGE_BYTES ? message : mark(message, { weight: { bytes, source: message } });
 }
 

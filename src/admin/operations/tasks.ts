@@ -19,7 +19,7 @@ import { deliveryOf } from "./deliveries.js";
 import { ChangePoll, followTasks } from "./task-changes.js";
 import { followTask, listEntries } from "./task-entries.js";
 import { listTasks } from "./task-list.js";
-import { isLoggedDamage, storedSummary, summaryOf, weighed } from "./task-summary.js";
+import { isLoggedDamage, storedSummary, summaryOf, withWeight } from "./task-summary.js";
 
 /** Maximum length of the text of a task that an operator fails, in characters. */
 const MAX_MESSAGE = 1_000;
@@ -111,5 +111,5 @@ async function getTask(parts: AdminParts, request: GetTaskRequest, call: Call): 
   const { deliveries } = await parts.store.listDeliveries({ taskId: request.taskId, limit: MAX_DELIVERIES });
   const summary = summaryOf(parts, head);
   const answer = { summary, task, bytes: BigInt(bytes), deliveries: deliveries.map(deliveryOf), damaged };
-  return weighed(create(GetTaskResponseSchema, answer), bytes);
+  return withWeight(create(GetTaskResponseSchema, answer), bytes);
 }

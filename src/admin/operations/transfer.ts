@@ -22,7 +22,7 @@ import { isStoredId } from "../../task/task-names.js";
 import { ExportWriter, inSlices, readExport, renameTask, type TaskImport, TransferError } from "../../task/transfer.js";
 import type { AdminMethods } from "../methods.js";
 import type { AdminParts } from "../parts.js";
-import { summaryOf, weighed } from "./task-summary.js";
+import { summaryOf, withWeight } from "./task-summary.js";
 
 /** Characters of lines in one piece of an export, unless a single line has more. */
 const PIECE_LENGTH = 64 * 1024;
@@ -79,7 +79,7 @@ async function* readPieces(store: TaskStore, taskId: string): AsyncGenerator<Exp
 }
 
 function pieceOf(lines: string): ExportTaskResponse {
-  return weighed(create(ExportTaskResponseSchema, { lines }), lines.length);
+  return withWeight(create(ExportTaskResponseSchema, { lines }), lines.length);
 }
 
 async function importTask(

@@ -27,7 +27,7 @@ export function requestMemory(): ServiceInterceptor {
   const budget = new Budget(openRequests.maxBytes);
   return (next) => (invocation) => {
     const { request, call } = invocation;
-    const bytes = requestWeight(request);
+    const bytes = requestBytes(request);
     if (bytes < SMALL_BYTES) return next(invocation);
     call.held = budget.hold(callerKeyOf(call), bytes);
     return bytes < HEAVY_BYTES ? next(invocation) : yieldToEventLoop().then(() => next(invocation));
@@ -73,52 +73,52 @@ const PART_BYTES = 3 * VALUE_BYTES;
  * Estimates the memory of a request in bytes: its texts and files, and `VALUE_BYTES` for each value. Only requests with
  * a message or metadata can be large.
  */
-function requestWeight(request: Message): number {
+function requestBytes(request: Message): number {
   const { message, metadata }: Message & Partial<Pick<SendMessageRequest, "message" | "metadata">> = request;
-  const weight = jsonWeight(metadata);
-  if (message === undefined) return weight;
+  const bytes = jsonBytes(metadata);
+  if (message === undefined) return bytes;
   const { parts, referenceTaskIds, extensions } = message;
   return (
-    weight +
-    jsonWeight(message.metadata) +
-    parts.reduce((sum, part) => sum + partWeight(part), 0) +
-    textsWeight(referenceTaskIds) +
-    textsWeight(extensions)
+    bytes +
+    jsonBytes(message.metadata) +
+    parts.reduce((sum, part) => sum + partBytes(part), 0) +
+    textsBytes(referenceTaskIds) +
+    textsBytes(extensions)
   );
 }
 
-function partWeight({ content, metadata }: Part): number {
-  const weight = PART_BYTES + jsonWeight(metadata);
-  if (content.case === undefined) return weight;
-  return weight + (content.case === "data" ? valueWeight(content.value) : content.value.length);
+function partBytes({ content, metadata }: Part): number {
+  const bytes = PART_BYTES + jsonBytes(metadata);
+  if (content.case === undefined) return bytes;
+  return bytes + (content.case === "data" ? valueBytes(content.value) : content.value.length);
 }
 
-function textsWeight(texts: readonly string[]): number {
+function textsBytes(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + VALUE_BYTES + text.length, 0);
 }
 
-function valueWeight({ kind }: Value): number {
+function valueBytes({ kind }: Value): number {
   switch (kind.case) {
     case "stringValue":
       return VALUE_BYTES + kind.value.length;
     case "listValue":
-      return kind.value.values.reduce((sum, value) => sum + valueWeight(value), VALUE_BYTES);
+      return kind.value.values.reduce((sum, value) => sum + valueBytes(value), VALUE_BYTES);
     case "structValue": {
       const { fields } = kind.value;
-      let weight = VALUE_BYTES;
-      for (const name in fields) weight += name.length + valueWeight(defined(fields[name]));
-      return weight;
+      let bytes = VALUE_BYTES;
+      for (const name in fields) bytes += name.length + valueBytes(defined(fields[name]));
+      return bytes;
     }
     default:
       return VALUE_BYTES;
   }
 }
 
-function jsonWeight(json: JsonValue | undefined): number {
+function jsonBytes(json: JsonValue | undefined): number {
   if (typeof json === "string") return VALUE_BYTES + json.length;
   if (typeof json !== "object" || json === null) return json === undefined ? 0 : VALUE_BYTES;
-  if (Array.isArray(json)) return json.reduce<number>((sum, value) => sum + jsonWeight(value), VALUE_BYTES);
-  let weight = VALUE_BYTES;
-  for (const name in json) weight += name.length + jsonWeight(json[name]);
-  return weight;
+  if (Array.isArray(json)) return json.reduce<number>((sum, value) => sum + jsonBytes(value), VALUE_BYTES);
+  let bytes = VALUE_BYTES;
+  for (const name in json) bytes += name.length + jsonBytes(json[name]);
+  return bytes;
 }
