@@ -170,7 +170,7 @@ function missing(contract: StoreContract): void {
     }
   });
 
-  scenario(contract, "looks around with every sign of life, however seldom it claims", async (store) => {
+  scenario(contract, "checks other holders with every heartbeat, however seldom it claims", async (store) => {
     if (!store.shared) return;
     const leaseMs = 5 * shortMs;
     await create(store, { taskId: "a", lease: leaseOf() });

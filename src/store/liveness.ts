@@ -48,24 +48,24 @@ export class LivenessMonitor {
   check(heartbeats: ReadonlyMap<string, number | undefined>, leaseMs: number): string[] {
     const now = this.#clock();
     const passed = now - this.#last;
-    const late = passed > (leaseMs * 2) / 3;
+    const isLate = passed > (leaseMs * 2) / 3;
     this.#last = now;
     for (const holder of this.#seen.keys()) if (!heartbeats.has(holder)) this.#seen.delete(holder);
-    const gone: string[] = [];
+    const expired: string[] = [];
     for (const [holder, heartbeat] of heartbeats) {
       const sight = this.#observe(holder, heartbeat);
       if (this.#ended.has(holder)) {
-        gone.push(holder);
+        expired.push(holder);
         continue;
       }
       if (sight === undefined) continue;
-      if (late && !sight.isRestarted) {
+      if (isLate && !sight.isRestarted) {
         sight.isRestarted = true;
         sight.silentMs = 0;
-      } else sight.silentMs += late ? leaseMs / 3 : passed;
-      if (sight.silentMs >= leaseMs) gone.push(holder);
+      } else sight.silentMs += isLate ? leaseMs / 3 : passed;
+      if (sight.silentMs >= leaseMs) expired.push(holder);
     }
-    return gone;
+    return expired;
   }
 
   /** The observation of a holder without a new heartbeat; undefined if it sent one. */

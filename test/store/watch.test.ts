@@ -39,7 +39,7 @@ describe("LivenessMonitor.check()", () => {
     expect(look(900, { a: 1, b: 4 })).toEqual(["a"]);
   });
 
-  it("begins anew once for each sign of life, and counts little of a pause after that", () => {
+  it("begins anew once for each heartbeat, and counts little of a pause after that", () => {
     const { look } = observer();
     expect(look(0, { a: 1 })).toEqual([]);
     // Stopped twice, for however long, with the holder's next sign still to come.
@@ -52,7 +52,7 @@ describe("LivenessMonitor.check()", () => {
     expect(look(400, { a: 2 })).toEqual(["a"]);
   });
 
-  it("takes a heartbeat that goes backwards for a sign of life as well, and one that is gone for none", () => {
+  it("counts a heartbeat that goes backwards, but not one that is gone", () => {
     const { look } = observer();
     expect(look(0, { a: 7, b: 7 })).toEqual([]);
     expect(look(600, { a: 1, b: undefined })).toEqual([]);

@@ -107,7 +107,7 @@ function pushStoreOf(open: Open): PushStore {
     },
     async claimDeliveries(request) {
       const { leases, pushes } = open();
-      for (const gone of leases.forgetSilent(request)) pushes.release(gone);
+      for (const expired of leases.evictExpired(request)) pushes.release(expired);
       return pushes.claim(request);
     },
     nextDelivery: async () => open().pushes.next(),

@@ -49,7 +49,7 @@ export class Leases {
   heartbeat({ holder, leaseMs, again }: Request<"heartbeat">): boolean {
     if (!this.#shared) return true;
     // A heartbeat also checks the other holders: it is on time even when claims are late.
-    this.#gone(leaseMs);
+    this.#expiredHolders(leaseMs);
     const lost = again && !this.#heartbeats.has(holder);
     this.#heartbeats.set(holder, ++this.#heartbeat);
     return !lost;
@@ -58,7 +58,7 @@ export class Leases {
   claim({ holder, leaseMs, limit, ended }: Request<"claimLeases">): TaskHead[] {
     this.#watch.end(ended);
     const claimed: TaskHead[] = [];
-    for (const from of [NO_HOLDER, ...this.#gone(leaseMs)]) {
+    for (const from of [NO_HOLDER, ...this.#expiredHolders(leaseMs)]) {
       if (from === holder) continue;
       this.#heartbeats.delete(from);
       for (const task of this.#of(from).slice(0, limit - claimed.length)) {
@@ -71,10 +71,10 @@ export class Leases {
   }
 
   /** Evicts other holders that missed their heartbeats. */
-  forgetSilent({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): string[] {
-    const gone = this.#gone(leaseMs).filter((from) => from !== holder);
-    for (const from of gone) this.#heartbeats.delete(from);
-    return gone;
+  evictExpired({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): string[] {
+    const expired = this.#expiredHolders(leaseMs).filter((from) => from !== holder);
+    for (const from of expired) this.#heartbeats.delete(from);
+    return expired;
   }
 
   of({ holder, after, limit }: { holder: string; after: string; limit: number }): HeldLease[] {
@@ -109,7 +109,7 @@ export class Leases {
     return this.#held.get(holder)?.values() ?? [];
   }
 
-  #gone(leaseMs: number): string[] {
+  #expiredHolders(leaseMs: number): string[] {
     if (!this.#shared) return [];
     const holders = new Set([...this.#heartbeats.keys(), ...this.#others()]);
     for (const [holder, held] of this.#held) if (holder !== NO_HOLDER && held.size > 0) holders.add(holder);

@@ -61,13 +61,13 @@ export class OrderedHeads<T extends Listed> {
 
   /** Inserts an item, which must not be present. */
   add(item: T): void {
-    this.#items.splice(this.#firstNotBefore(item.head), 0, item);
+    this.#items.splice(this.#lowerBound(item.head), 0, item);
     this.#count(item.head.state, 1);
   }
 
   /** Removes an item, if present. Its sort position and state must be those that it was added with. */
   remove(item: T): void {
-    const index = this.#firstNotBefore(item.head);
+    const index = this.#lowerBound(item.head);
     if (this.#items[index] !== item) return;
     this.#items.splice(index, 1);
     this.#count(item.head.state, -1);
@@ -75,10 +75,10 @@ export class OrderedHeads<T extends Listed> {
 
   /** The items whose status is older than a time, oldest first, after a cursor. */
   olderThan(time: number, limit: number, after?: HeadKey): T[] {
-    const end = this.#firstNotBefore({ statusTime: time, taskId: "" });
+    const end = this.#lowerBound({ statusTime: time, taskId: "" });
     let begin = 0;
     if (after !== undefined) {
-      begin = this.#firstNotBefore(after);
+      begin = this.#lowerBound(after);
       if (this.#items[begin]?.head.taskId === after.taskId) begin += 1;
     }
     return this.#items.slice(begin, Math.min(end, begin + limit));
@@ -86,15 +86,15 @@ export class OrderedHeads<T extends Listed> {
 
   /** The items, newest first, from before a position on. No item may be added or removed meanwhile. */
   *newestFirst(before?: HeadKey): IterableIterator<T> {
-    let index = before === undefined ? this.#items.length : this.#firstNotBefore(before);
+    let index = before === undefined ? this.#items.length : this.#lowerBound(before);
     while (index-- > 0) yield this.#items[index] as T;
   }
 
   /** A page, newest first, and the total number of matching items, filtered by state or by time. */
   page({ after, statusFrom, limit, state }: Pick<ListRequest, "after" | "statusFrom" | "limit" | "state">): ListPage {
-    const oldest = statusFrom === undefined ? 0 : this.#firstNotBefore({ statusTime: statusFrom, taskId: "" });
+    const oldest = statusFrom === undefined ? 0 : this.#lowerBound({ statusTime: statusFrom, taskId: "" });
     const heads: TaskHead[] = [];
-    const newest = after === undefined ? this.#items.length : this.#firstNotBefore(after);
+    const newest = after === undefined ? this.#items.length : this.#lowerBound(after);
     for (let index = newest - 1; index >= oldest && heads.length < limit; index--) {
       const head = this.#items[index]?.head;
       if (head !== undefined && (state === undefined || head.state === state)) heads.push(head);
@@ -123,7 +123,7 @@ export class OrderedHeads<T extends Listed> {
   }
 
   /** Index of the first item at or after a sort position. */
-  #firstNotBefore(place: HeadKey): number {
+  #lowerBound(place: HeadKey): number {
     // Most requests are for the newest items: the search widens from the end.
     let high = this.#items.length;
     let low = high;

@@ -199,14 +199,14 @@ export class Appends {
     this.#writes += batch.length;
     this.#observer((performance.now() - begun) / 1_000, batch.length);
     this.#onStored();
-    let told = 0;
+    let next = 0;
     for (const [index, { request, resolve, reject }] of batch.entries()) {
-      const facts = rows[told];
+      const facts = rows[next];
       if (facts?.[0] !== index + 1) {
         resolve(undefined);
         continue;
       }
-      told++;
+      next++;
       const refusal = refusalOf(request, facts);
       if (refusal === undefined) resolve(resultOf(request, facts));
       else reject(refusal);

@@ -21,7 +21,7 @@ let connection: Client | undefined;
 
 /** Holders whose heartbeats are due. */
 const due = new Set<string>();
-let isBeating = false;
+let isSending = false;
 
 /** The connection, opened when a heartbeat is due: few processes ever need one. */
 async function connected(): Promise<Client> {
@@ -44,7 +44,7 @@ function drop(client: Client | undefined): void {
 }
 
 /** Changes the number of a holder. One that another process has evicted stays evicted. */
-async function beat(holder: string): Promise<void> {
+async function sendHeartbeat(holder: string): Promise<void> {
   try {
     const client = await connected();
     const number = Math.floor(Math.random() * 2 ** 48);
@@ -56,18 +56,18 @@ async function beat(holder: string): Promise<void> {
 }
 
 /** Sends one heartbeat at a time, so that all holders share a connection. Never rejects. */
-async function beatAll(): Promise<void> {
-  if (isBeating) return;
-  isBeating = true;
+async function sendHeartbeats(): Promise<void> {
+  if (isSending) return;
+  isSending = true;
   for (const holder of due) {
     due.delete(holder);
-    await beat(holder);
+    await sendHeartbeat(holder);
   }
-  isBeating = false;
+  isSending = false;
 }
 
 const heartbeats = new Heartbeat(({ holder }) => {
   due.add(holder);
-  void beatAll();
+  void sendHeartbeats();
 });
 parentPort?.on("message", (request: HeartbeatRequest) => heartbeats.note(request));

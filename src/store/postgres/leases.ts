@@ -34,7 +34,7 @@ export class Leases {
     const { holder, leaseMs, again } = request;
     this.#heartbeats.note(request);
     // A heartbeat also checks the other holders: it is on time even when claims are late.
-    await this.#gone(leaseMs);
+    await this.#expiredHolders(leaseMs);
     const beat = this.#heartbeat++;
     const known = await this.#database.query(`UPDATE ${this.#s}.holder SET beat = $1 WHERE id = $2 RETURNING 1`, [
       beat,
@@ -51,8 +51,8 @@ export class Leases {
   async claim({ holder, leaseMs, limit, ended }: Request<"claimLeases">): Promise<TaskHead[]> {
     this.#watch.end(ended);
     const claimed: TaskHead[] = [];
-    const gone = (await this.#gone(leaseMs)).filter((from) => from !== holder);
-    for (const from of [NO_HOLDER, ...gone]) {
+    const expired = (await this.#expiredHolders(leaseMs)).filter((from) => from !== holder);
+    for (const from of [NO_HOLDER, ...expired]) {
       if (from === holder) continue;
       claimed.push(
         ...(await this.#database.transaction((on) => this.#claim(on, from, holder, limit - claimed.length), GUARDED)),
@@ -63,10 +63,10 @@ export class Leases {
   }
 
   /** Evicts other holders that missed their heartbeats, and returns them. */
-  async forgetSilent({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): Promise<string[]> {
-    const gone = (await this.#gone(leaseMs)).filter((from) => from !== holder);
-    if (gone.length > 0) await this.#database.query(`DELETE FROM ${this.#s}.holder WHERE id = ANY ($1)`, [texts(gone)]);
-    return gone;
+  async evictExpired({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): Promise<string[]> {
+    const expired = (await this.#expiredHolders(leaseMs)).filter((from) => from !== holder);
+    if (expired.length > 0) await this.#database.query(`DELETE FROM ${this.#s}.holder WHERE id = ANY ($1)`, [texts(expired)]);
+    return expired;
   }
 
   async of(request: { readonly holder: string; readonly after: string; readonly limit: number }): Promise<HeldLease[]> {
@@ -121,7 +121,7 @@ export class Leases {
   }
 
   /** The holders, of leases and of deliveries, without a heartbeat for `leaseMs`. */
-  async #gone(leaseMs: number): Promise<string[]> {
+  async #expiredHolders(leaseMs: number): Promise<string[]> {
     const rows = await this.#database.query<[string, number | null]>(
       `WITH RECURSIVE leased AS (
          (SELECT lease_holder AS id FROM ${this.#s}.task WHERE lease_holder > '' ORDER BY lease_holder LIMIT 1)

@@ -56,9 +56,9 @@ export class PushClaims {
   async claim(request: ClaimDeliveries): Promise<ClaimedDelivery[]> {
     const { holder, limit, again = false } = request;
     this.#holders.add(holder);
-    const gone = await this.#leases.forgetSilent(request);
+    const expired = await this.#leases.evictExpired(request);
     const release = `UPDATE ${this.#s}.push_config SET holder = NULL, claim = NULL WHERE holder = ANY ($1)`;
-    if (gone.length > 0) await this.#database.query(release, [texts(gone)]);
+    if (expired.length > 0) await this.#database.query(release, [texts(expired)]);
     return this.#database.transaction(async (on) => {
       // One claim at a time, so that a claim finds every delivery that another one has left.
       await on.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`${this.#s}.push_config`]);

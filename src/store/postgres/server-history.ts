@@ -44,7 +44,7 @@ export class ServerHistory implements StoreHistory {
   readonly #logger: Logger;
   /** Undefined before the first connection, and for a database that hides its identity. */
   #known: Identity | undefined;
-  #isUntold = false;
+  #hidesIdentity = false;
   #moves = 0;
   /** Number of moves after which everything was reloaded. */
   #settled = 0;
@@ -85,7 +85,7 @@ export class ServerHistory implements StoreHistory {
    * @throws StoreError `unavailable` for a server that must not be used
    */
   async learn(connection: Connection): Promise<void> {
-    if (this.#isUntold) return;
+    if (this.#hidesIdentity) return;
     let identity: Identity;
     try {
       const { rows } = await connection.query({ text: IDENTITY, rowMode: "array" });
@@ -93,7 +93,7 @@ export class ServerHistory implements StoreHistory {
       identity = { timeline, system };
     } catch (err) {
       if (this.#known !== undefined || !UNSUPPORTED.has(String(membersOf(err).code))) throw err;
-      this.#isUntold = true;
+      this.#hidesIdentity = true;
       this.#logger.info(
         { err },
         "the database does not tell its timeline: a failover that loses events is not noticed",

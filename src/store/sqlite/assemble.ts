@@ -44,7 +44,7 @@ export const defaultTimes = { stallMs: 1_250, writeTimeoutMs: 5_000 } as const;
 
 /** A file that is ready to be read and written. */
 export interface Parts {
-  readonly file: Pick<Prepared, "path" | "gone" | "restorations">;
+  readonly file: Pick<Prepared, "path" | "deadHolders" | "restorations">;
   readonly settings: Settings;
   /** True if other processes may have the same tasks open. */
   readonly shared: boolean;
@@ -100,7 +100,7 @@ interface Opened {
 function compose({ file, shared, onHeartbeat, onClose }: Parts, opened: Opened): SqliteStore {
   const { files, reader, writer, backups: loadBackups, health, unwatch, releaseFiles } = opened;
   // Holders whose leases can be claimed, if no other process can have the file. A read then finds such leases.
-  const claimable = file.gone && [NO_HOLDER, ...file.gone];
+  const claimable = file.deadHolders && [NO_HOLDER, ...file.deadHolders];
   let closed: Promise<void> | undefined;
   let backups: Promise<Backups> | undefined;
   const close = async (): Promise<void> => {

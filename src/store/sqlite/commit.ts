@@ -38,17 +38,17 @@ export class Committer {
   #foreign: number | undefined;
 
   /**
-   * @param gone lease holders whose processes are gone; undefined if unknown
+   * @param deadHolders lease holders whose processes are gone; undefined if unknown
    * @param schema version that the file must have; undefined if no other process can change it
    * @param ended some of the holders whose processes are gone, if not all are known
    */
-  constructor(db: Database, gone: readonly string[] | undefined, schema?: number, ended?: readonly string[]) {
+  constructor(db: Database, deadHolders: readonly string[] | undefined, schema?: number, ended?: readonly string[]) {
     this.#db = db;
     this.#schema = schema;
     this.#counters = new Counters(db);
     this.#removal = new Removal(db, this.#counters);
     const pushClaims = new PushClaims(db);
-    const leases = new Leases(db, gone, ended);
+    const leases = new Leases(db, deadHolders, ended);
     this.#leases = leases;
     this.#handlers = {
       saveSnapshot: (request) => saveSnapshot(db, request),

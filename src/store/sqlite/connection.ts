@@ -75,7 +75,7 @@ export interface WriterData {
   /** Identity of the files that the rest of the store has open. */
   readonly files: FileIdentity;
   /** Lease holders whose processes are gone; undefined (unknown) if other processes may have the file. */
-  readonly gone: readonly string[] | undefined;
+  readonly deadHolders: readonly string[] | undefined;
   /** Lease holders whose processes have ended, while the state of other processes with the file is unknown. */
   readonly ended?: readonly string[];
   /** Schema version that the file must have at every commit; undefined if no other process can change it. */

@@ -141,19 +141,19 @@ function absent(error: NodeJS.ErrnoException): undefined {
 }
 
 function faultIn({ name, dev, ino }: OpenFile, now: Stats | undefined): FileFault | undefined {
-  if (now === undefined) return fleeting(`The file ${name} was removed or moved while the store had it open.`);
+  if (now === undefined) return transientFault(`The file ${name} was removed or moved while the store had it open.`);
   if (now.ino === ino && now.dev === dev) return undefined;
-  return fleeting(`The file ${name} was replaced while the store had it open.`);
+  return transientFault(`The file ${name} was replaced while the store had it open.`);
 }
 
 function hidden({ name }: OpenFile, error: unknown): FileFault {
-  return fleeting(`The file ${name} can no longer be checked: ${error instanceof Error ? error.message : error}.`);
+  return transientFault(`The file ${name} can no longer be checked: ${error instanceof Error ? error.message : error}.`);
 }
 
 function lasting(file: OpenFile | undefined, what: string, logIsForeign: boolean): FileFault {
   return { reason: `The file ${file?.name} was ${what} while the store had it open.`, lasting: true, logIsForeign };
 }
 
-function fleeting(reason: string): FileFault {
+function transientFault(reason: string): FileFault {
   return { reason, lasting: false, logIsForeign: false };
 }

@@ -18,26 +18,26 @@ export class Leases {
   /** Evicted holders that were not notified yet. */
   readonly #lost = new Set<string>();
   /** Holders whose notification is part of the transaction. */
-  readonly #told: string[] = [];
+  readonly #notified: string[] = [];
   /** Holders whose process is known to be gone, because no other process can have the file. */
-  readonly #dead: readonly string[] | undefined;
+  readonly #deadHolders: readonly string[] | undefined;
   /** Random start, so that no thread repeats the number of another. */
   #heartbeat = Math.floor(Math.random() * 2 ** 48);
 
   /**
-   * @param gone holders whose processes are gone; undefined (unknown) if other processes may have the file
+   * @param deadHolders holders whose processes are gone; undefined (unknown) if other processes may have the file
    * @param ended some of the holders whose processes are gone, if not all are known
    */
-  constructor(db: Database, gone: readonly string[] | undefined, ended: readonly string[] = []) {
+  constructor(db: Database, deadHolders: readonly string[] | undefined, ended: readonly string[] = []) {
     this.#db = db;
-    this.#dead = gone;
+    this.#deadHolders = deadHolders;
     this.#watch.end(ended);
   }
 
   /** A heartbeat, from the holder itself or, while its event loop is blocked, on its behalf (`forHolder`). */
   heartbeat({ holder, leaseMs, again }: WriteRequest<"heartbeat">, forHolder = false): WriteResult<"heartbeat"> {
     // A heartbeat also checks the other holders: it is on time even when claims are late.
-    if (this.#dead === undefined) this.#gone(leaseMs);
+    if (this.#deadHolders === undefined) this.#expiredHolders(leaseMs);
     const heartbeat = this.#heartbeat++;
     let lost = this.#lost.has(holder);
     const renew = this.#db.command("UPDATE holder SET beat = ? WHERE id = ?");
@@ -47,7 +47,7 @@ export class Leases {
     }
     // A heartbeat by the writer thread leaves the notification for the holder itself.
     if (forHolder && lost) this.#lost.add(holder);
-    else if (this.#lost.delete(holder)) this.#told.push(holder);
+    else if (this.#lost.delete(holder)) this.#notified.push(holder);
     return !lost;
   }
 
@@ -57,7 +57,7 @@ export class Leases {
     const take = this.#db.command(
       "UPDATE head SET lease_holder = ?, lease_attempt = lease_attempt + 1 WHERE task_id = ?",
     );
-    for (const from of [NO_HOLDER, ...this.#gone(leaseMs)]) {
+    for (const from of [NO_HOLDER, ...this.#expiredHolders(leaseMs)]) {
       if (from === holder) continue;
       this.#forget(from);
       for (const row of this.#db.rows<HeadRow>(OF).all(from, limit - claimed.length)) {
@@ -72,11 +72,11 @@ export class Leases {
   }
 
   /** Evicts other holders that missed their heartbeats; none if no other process can have the file. */
-  forgetSilent({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): string[] {
-    if (this.#dead !== undefined) return [];
-    const gone = this.#gone(leaseMs).filter((from) => from !== holder);
-    for (const from of gone) this.#forget(from);
-    return gone;
+  evictExpired({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): string[] {
+    if (this.#deadHolders !== undefined) return [];
+    const expired = this.#expiredHolders(leaseMs).filter((from) => from !== holder);
+    for (const from of expired) this.#forget(from);
+    return expired;
   }
 
   set({ taskId, fence, lease, expected }: WriteRequest<"setLease">): WriteResult<"setLease"> {
@@ -98,16 +98,16 @@ export class Leases {
 
   /** Notes that the transaction is committed. */
   committed(): void {
-    this.#told.length = 0;
+    this.#notified.length = 0;
   }
 
   /** Notes that the transaction is rolled back: its notifications are not sent. */
   rolledBack(): void {
-    for (const holder of this.#told.splice(0)) this.#lost.add(holder);
+    for (const holder of this.#notified.splice(0)) this.#lost.add(holder);
   }
 
-  #gone(leaseMs: number): readonly string[] {
-    if (this.#dead !== undefined) return this.#dead;
+  #expiredHolders(leaseMs: number): readonly string[] {
+    if (this.#deadHolders !== undefined) return this.#deadHolders;
     const known = this.#db.rows<[holder: string, heartbeat: number]>("SELECT id, beat FROM holder WHERE id > ''").all();
     const heartbeats = new Map<string, number | undefined>(known);
     for (const next of [NEXT, NEXT_DELIVERING]) {

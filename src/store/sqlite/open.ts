@@ -38,7 +38,7 @@ export interface Prepared {
   /**
    * Lease holders whose processes are gone, because no other process can have the file; undefined for a shared file.
    */
-  readonly gone: readonly string[] | undefined;
+  readonly deadHolders: readonly string[] | undefined;
   /** Restorations of the file from backups, oldest first. */
   readonly restorations: readonly Restoration[];
   /** Released when the store is closed. */
@@ -278,7 +278,7 @@ function prepare(db: Database, path: string, others: boolean, logger: Logger): O
   // The processes that claimed these are gone.
   if (!others) db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
   logRestoration(path, db, logger);
-  return { before, gone: others ? undefined : holdersIn(db), restorations: readRestorations(db) };
+  return { before, deadHolders: others ? undefined : holdersIn(db), restorations: readRestorations(db) };
 }
 
 /**

@@ -40,25 +40,25 @@ const CENSUS =
 type Usage = [tenant: string, owner: string, tasks: number, openTasks: number];
 
 /** Runs a query on one consistent view of the data. */
-type AtOnce = <T>(method: string, query: () => T) => T;
+type InReadTransaction = <T>(method: string, query: () => T) => T;
 
 /** Reads for operators, on the connection of the `Reader`. Long ones are read in steps with other work between them. */
 export class OperatorReader {
   readonly #db: Database;
-  readonly #atOnce: AtOnce;
+  readonly #inReadTransaction: InReadTransaction;
 
-  constructor(db: Database, atOnce: AtOnce) {
+  constructor(db: Database, inReadTransaction: InReadTransaction) {
     this.#db = db;
-    this.#atOnce = atOnce;
+    this.#inReadTransaction = inReadTransaction;
   }
 
   async listHeads(request: Request<"listHeads">): Promise<HeadsPage> {
     const states = request.states === undefined || request.states.length === 0 ? STATES : [...new Set(request.states)];
     const range = rangeOf(request);
-    const pairs = this.#atOnce("listHeads", () => pairsOf(this.#db, request));
+    const pairs = this.#inReadTransaction("listHeads", () => pairsOf(this.#db, request));
     if (pairs !== undefined) return this.#merged(pairs, states, range, request.limit);
     if (isOfAll(request)) {
-      const heads = this.#atOnce("listHeads", () => this.#heads(globalPage({}, states, range, request.limit)));
+      const heads = this.#inReadTransaction("listHeads", () => this.#heads(globalPage({}, states, range, request.limit)));
       return headsPage(heads, request.limit);
     }
     return this.#examined(request, states, range);
@@ -71,7 +71,7 @@ export class OperatorReader {
       const page = await this.listHeads({ ...request, after, limit: Math.min(request.limit, OWNERS_STEP) });
       for (const head of page.heads) {
         after = head;
-        const found = this.#atOnce("listContexts", () => (this.#isNewest(head) ? this.#context(head) : undefined));
+        const found = this.#inReadTransaction("listContexts", () => (this.#isNewest(head) ? this.#context(head) : undefined));
         if (found !== undefined) contexts.push(found);
         if (contexts.length === request.limit) return { contexts, next: headKeyOf(head) };
       }
@@ -87,7 +87,7 @@ export class OperatorReader {
     const owners: OwnerUsage[] = [];
     for (let last = after; owners.length < limit; await yieldToEventLoop()) {
       const wanted = Math.min(OWNERS_STEP, limit - owners.length);
-      const found = this.#atOnce("listOwners", () => {
+      const found = this.#inReadTransaction("listOwners", () => {
         const { sql, values } = ownersPage({ tenant, after: last, limit: wanted });
         const rows = this.#db.rows<Usage>(sql).all(...values);
         return rows.map(([of, owner, tasks, openTasks]) => this.#usage({ tenant: of, owner }, tasks, openTasks));
@@ -100,18 +100,18 @@ export class OperatorReader {
   }
 
   listLeased(request: Request<"listLeased">): readonly TaskHead[] {
-    return this.#atOnce("listLeased", () => this.#heads(leasedPage(request)));
+    return this.#inReadTransaction("listLeased", () => this.#heads(leasedPage(request)));
   }
 
   census(): Omit<Census, "bytes"> {
-    const counts = this.#atOnce("census", () => this.#db.rows<[number, number, number, number, number]>(CENSUS).get());
+    const counts = this.#inReadTransaction("census", () => this.#db.rows<[number, number, number, number, number]>(CENSUS).get());
     const [openTasks, interrupted, due, held, dead] = counts ?? [0, 0, 0, 0, 0];
     return { openTasks, interrupted, due: Math.min(due + held, CENSUS_LIMIT), dead };
   }
 
   /** Merges the pages of a few owners. */
   #merged(pairs: readonly Pair[], states: readonly number[], range: KeyRange, limit: number): HeadsPage {
-    const heads = this.#atOnce("listHeads", () =>
+    const heads = this.#inReadTransaction("listHeads", () =>
       pairs.flatMap((pair) => this.#heads(pairPage(pair, states, range, limit))),
     );
     if (pairs.length > 1) heads.sort((a, b) => compareHeadKeys(b, a));
@@ -124,7 +124,7 @@ export class OperatorReader {
     let { before } = range;
     for (let steps = 0; steps < examined.steps; steps++) {
       const wanted = request.limit - heads.length;
-      const end = this.#atOnce("listHeads", () => {
+      const end = this.#inReadTransaction("listHeads", () => {
         const key = this.#one<[number, string]>(keyAt(states, { ...range, before }, examined.step));
         const from = key === undefined ? range.from : { statusTime: key[0], taskId: key[1] };
         heads.push(...this.#heads(globalPage(request, states, { before, from }, wanted)));

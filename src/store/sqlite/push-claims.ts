@@ -45,7 +45,7 @@ export class PushClaims {
     const { holder, now, limit, again = false } = request;
     const db = this.#db;
     const release = db.command("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder = ?");
-    for (const gone of leases.forgetSilent(request)) release.run(gone);
+    for (const expired of leases.evictExpired(request)) release.run(expired);
     const claimed: ReadRow[] = [];
     const take = (row: ReadRow | undefined): void => {
       if (row === undefined) return;

@@ -69,7 +69,7 @@ export class Reader {
   constructor(db: Database) {
     this.#db = db;
     this.#reads = new Reads(db);
-    this.operators = new OperatorReader(db, (method, query) => this.#guarded(method, () => atOnce(db, query)));
+    this.operators = new OperatorReader(db, (method, query) => this.#guarded(method, () => inReadTransaction(db, query)));
   }
 
   /** Runs a read. @throws StoreError */
@@ -132,11 +132,11 @@ class Reads {
   }
 
   load({ taskId, of }: Request<"load">): LoadedTask | undefined {
-    return atOnce(this.#db, () => this.#load(taskId, of));
+    return inReadTransaction(this.#db, () => this.#load(taskId, of));
   }
 
   loadMany({ taskIds }: Request<"loadMany">): (LoadedTask | undefined)[] {
-    return atOnce(this.#db, () => {
+    return inReadTransaction(this.#db, () => {
       const loaded: (LoadedTask | undefined)[] = [];
       this.#bytes = 0;
       for (const taskId of taskIds) {
@@ -157,7 +157,7 @@ class Reads {
   }
 
   list(request: Request<"list">): ListPage {
-    return atOnce(this.#db, () => {
+    return inReadTransaction(this.#db, () => {
       const { page, total } = listSql(shapeOf(request));
       const rows = this.#db.rows<ListedRow>(page).all(...pageValues(request));
       return {
@@ -171,7 +171,7 @@ class Reads {
     const open = this.#db.values<number>(OPEN);
     if (tenant !== undefined) return open.get(tenant, owner) ?? 0;
     const elsewhere = this.#db.values<number>("SELECT tasks FROM owner_total WHERE owner = ?");
-    return atOnce(this.#db, () => (open.get("", owner) ?? 0) + (elsewhere.get(owner) ?? 0));
+    return inReadTransaction(this.#db, () => (open.get("", owner) ?? 0) + (elsewhere.get(owner) ?? 0));
   }
 
   listInterrupted({ before, after, limit }: Request<"listInterrupted">): TaskHead[] {
@@ -283,7 +283,7 @@ class Reads {
 }
 
 /** Runs several statements on one consistent view of the data. */
-function atOnce<T>(db: Database, query: () => T): T {
+function inReadTransaction<T>(db: Database, query: () => T): T {
   db.command("BEGIN").run();
   try {
     return query();

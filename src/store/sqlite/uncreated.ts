@@ -40,7 +40,7 @@ export function removeUncreated(db: Database): Part {
       const segment = first.get(taskId);
       bytes += segment?.length ?? 0;
       last = taskId;
-      if (segment === undefined || !beginsOtherwise(segment)) continue;
+      if (segment === undefined || !lacksCreation(segment)) continue;
       for (const removal of removals) removal.run(taskId);
       count.run(...place);
     }
@@ -49,7 +49,7 @@ export function removeUncreated(db: Database): Part {
 }
 
 /** True if a segment certainly begins with an entry that does not create a task. Doubtful ones are kept. */
-export function beginsOtherwise(segment: Uint8Array): boolean {
+export function lacksCreation(segment: Uint8Array): boolean {
   let at = 0;
   const varint = (): number => {
     let value = 0;

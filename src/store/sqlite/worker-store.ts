@@ -25,7 +25,7 @@ export function workerStore(answer: WriterAnswer, { shared }: WriterRequest, log
   const placeOf = (files: FileIdentity): WriterPlace => ({ address, hello: helloOf(files) });
   let heartbeats: HeartbeatThread | undefined;
   const parts: Parts = {
-    file: { path, gone: undefined, restorations },
+    file: { path, deadHolders: undefined, restorations },
     settings: { ...defaultTimes, logger },
     shared: true,
     foreign: shared,

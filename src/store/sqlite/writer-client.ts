@@ -231,11 +231,11 @@ export class WriterClient {
     const { stallMs, writeTimeoutMs } = this.#options;
     this.#silentMs += CHECK_MS;
     // One tick more than the limit: the first may have come right after the write.
-    const late = this.#silentMs > writeTimeoutMs;
-    if (!late && this.#silentMs <= stallMs) return;
+    const isTimedOut = this.#silentMs > writeTimeoutMs;
+    if (!isTimedOut && this.#silentMs <= stallMs) return;
     const reason = `A write to the store has been under way for more than ${stallMs} ms.`;
-    this.#troubles.note("timeout", { reason, restartHelps: false, refuses: late });
-    if (!late) return;
+    this.#troubles.note("timeout", { reason, restartHelps: false, refuses: isTimedOut });
+    if (!isTimedOut) return;
     const error = new StoreError("unavailable", reason);
     // The callers keep their positions in the queue, although no caller receives these answers any more.
     for (const queue of [this.#small, this.#bulk]) for (const caller of queue.callers) caller.reject(error);

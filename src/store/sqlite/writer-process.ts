@@ -61,8 +61,8 @@ class WriterProcess {
     this.#reader = openReader(this.#file.path);
     this.#files = openFiles(this.#file.path);
     const schema = shared ? SCHEMA_VERSION : undefined;
-    const { gone: ended = [] } = this.#file;
-    const data = { path: this.#file.path, synchronous, files: this.#files, gone: undefined, ended, schema, driver };
+    const { deadHolders: ended = [] } = this.#file;
+    const data = { path: this.#file.path, synchronous, files: this.#files, deadHolders: undefined, ended, schema, driver };
     this.#writer = new Writer(data);
     this.#server = createServer((socket) => this.#serve(socket));
     logPreparation(this.#file, logger);

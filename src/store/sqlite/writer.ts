@@ -70,7 +70,7 @@ export class Writer {
     this.#guard = new FileGuard(data.files);
     const lost = this.#guard.checkNow();
     if (lost !== undefined) throw new StoreError("unavailable", lost.reason);
-    this.#committer = new Committer(this.#db, data.gone, data.schema, data.ended);
+    this.#committer = new Committer(this.#db, data.deadHolders, data.schema, data.ended);
     // Checks the file while no writes arrive. Only this thread knows its own last write.
     this.#timer = setInterval(() => this.#recheckFile(), CHECK_MS);
   }
@@ -97,7 +97,7 @@ export class Writer {
   }
 
   /** Stores a heartbeat on behalf of a holder whose event loop is blocked. */
-  beat(request: HeartbeatRequest): void {
+  storeHeartbeat(request: HeartbeatRequest): void {
     if (this.#fault === undefined) this.#committer.commit([{ method: "heartbeatForHolder", request }]);
   }
 
@@ -271,7 +271,7 @@ interface Performed {
 
 /** Writes for the client at the other end of a port, until it closes, and repeats its heartbeats. */
 export function serveThread(port: MessagePort, data: WriterData): void {
-  const heartbeats = new Heartbeat((request) => writer.beat(request));
+  const heartbeats = new Heartbeat((request) => writer.storeHeartbeat(request));
   const writer = new Writer(data, (request) => heartbeats.note(request));
   let first: ToWriter | undefined;
   port.on("message", (message: ToWriter) => {

@@ -5,7 +5,7 @@ import { type LogEntry, LogEntrySchema } from "../../../gen/parley/log/v1/log_pb
 import { planSegments, writeEntries } from "../../../src/store/segment.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { migrate } from "../../../src/store/sqlite/migrations.js";
-import { beginsOtherwise } from "../../../src/store/sqlite/uncreated.js";
+import { lacksCreation } from "../../../src/store/sqlite/uncreated.js";
 import { encodeEntry, timestampOf } from "../../../src/task/entry.js";
 import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
@@ -33,19 +33,19 @@ function segmentOf(entries: readonly Uint8Array[]): Uint8Array {
 
 const others: Case[] = ["message", "status", "artifact"];
 
-describe("beginsOtherwise()", () => {
+describe("lacksCreation()", () => {
   it("tells by the first entry alone, however long it is", () => {
     for (const size of [0, 10, 100_000]) {
-      expect(beginsOtherwise(segmentOf([entryOf("created", 1, size), entryOf("artifact", 2, 5)]))).toBe(false);
+      expect(lacksCreation(segmentOf([entryOf("created", 1, size), entryOf("artifact", 2, 5)]))).toBe(false);
       for (const kind of others) {
-        expect(beginsOtherwise(segmentOf([entryOf(kind, 1, size), entryOf("status", 2, 5)])), kind).toBe(true);
+        expect(lacksCreation(segmentOf([entryOf(kind, 1, size), entryOf("status", 2, 5)])), kind).toBe(true);
       }
     }
   });
 
   it("leaves alone what it does not understand", () => {
     for (const bytes of [[], [0], [1, 0x31], [3, 8, 1, 0x3a], [9, 8, 1], [4, 8, 2, 0x3a, 0], [2, 0xff, 0xff]]) {
-      expect(beginsOtherwise(Uint8Array.from(bytes))).toBe(false);
+      expect(lacksCreation(Uint8Array.from(bytes))).toBe(false);
     }
   });
 });
