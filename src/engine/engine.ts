@@ -154,7 +154,7 @@ export class Engine {
     if (signals !== undefined) answerCancels(signals, executions, this.#maintenance.noteTrouble);
     // Waiting calls check again whether they should keep waiting.
     store.health.onChange(() => this.#wakeAll());
-    store.history?.onMove(() => readAnew({ tasks, executions, leases, logger }));
+    store.history?.onMove(() => reloadAll({ tasks, executions, leases, logger }));
   }
 
   /**
@@ -330,9 +330,9 @@ interface Moving {
 }
 
 /** Compares the tasks in memory with those of the server to which the store has moved. @throws StoreError */
-async function readAnew({ tasks, executions, leases, logger }: Moving): Promise<void> {
+async function reloadAll({ tasks, executions, leases, logger }: Moving): Promise<void> {
   let lost = 0;
-  const compared = await tasks.readAnew((log) => {
+  const compared = await tasks.reloadLogs((log) => {
     lost++;
     const execution = executions.get(log.taskId);
     if (execution === undefined) return;

@@ -23,7 +23,7 @@ export const hostRest = {
 const WAITING_SHARE = 0.375;
 
 /** Maximum number of deliveries queued for one host. */
-function mostWaiting({ maxDeliveries, maxDeliveriesPerHost }: HostLimits): number {
+function maxQueuedPerHost({ maxDeliveries, maxDeliveriesPerHost }: HostLimits): number {
   return Math.max(maxDeliveriesPerHost, Math.floor(WAITING_SHARE * maxDeliveries));
 }
 
@@ -102,7 +102,7 @@ export class Host<T> {
   get capacity(): number | undefined {
     if (!this.isHealthy || (this.#working === 0 && this.waiting.length === 0)) return undefined;
     const places = Math.min(this.#window, this.#limits.maxDeliveriesPerHost) - this.#working;
-    return Math.max(0, places) + Math.max(0, mostWaiting(this.#limits) - this.waiting.length);
+    return Math.max(0, places) + Math.max(0, maxQueuedPerHost(this.#limits) - this.waiting.length);
   }
 
   /**
@@ -110,7 +110,7 @@ export class Host<T> {
    * the claim.
    */
   get canHaveMore(): boolean {
-    return this.hasMore && this.waiting.length <= mostWaiting(this.#limits) * (2 / 3);
+    return this.hasMore && this.waiting.length <= maxQueuedPerHost(this.#limits) * (2 / 3);
   }
 
   /** True if it has no state to keep. */
@@ -129,7 +129,7 @@ export class Host<T> {
     if (this.tryAcquire(now, capacity.canTry)) return "go";
     const mayWait =
       (isHealthy || (capacity.canWait && this.#working > 0)) &&
-      (isFirst || this.waiting.length < mostWaiting(this.#limits));
+      (isFirst || this.waiting.length < maxQueuedPerHost(this.#limits));
     return mayWait ? "wait" : { offMs: isHealthy ? this.#reserve(now) : this.#nextTry(now) };
   }
 
@@ -233,7 +233,7 @@ export class Hosts<T> {
   capacities(): { readonly of: ReadonlyMap<string, number>; readonly others: number } {
     const of = new Map<string, number>();
     for (const [key, { capacity }] of this.#hosts) if (capacity !== undefined) of.set(key, capacity);
-    return { of, others: this.#limits.maxDeliveriesPerHost + mostWaiting(this.#limits) };
+    return { of, others: this.#limits.maxDeliveriesPerHost + maxQueuedPerHost(this.#limits) };
   }
 
   all(): Host<T>[] {

@@ -42,7 +42,7 @@ export function notStarted({ holder, turn, attempt }: Lease): Lease {
 }
 
 /** Returns the lease of the same turn, released for any process to claim. The claim counts one more attempt. */
-export function upForClaim({ turn, attempt }: Lease): Lease {
+export function releasedLease({ turn, attempt }: Lease): Lease {
   return { holder: NO_HOLDER, turn, attempt };
 }
 

@@ -1,7 +1,7 @@
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Logger } from "../../core/log.js";
 import { type Fence, type Lease, StoreError, type TaskHead, type TaskStore } from "../../store/task-store.js";
-import { notStarted, queuedLease, upForClaim } from "./attempts.js";
+import { notStarted, queuedLease, releasedLease } from "./attempts.js";
 import type { StoreAnswers } from "./hooks.js";
 import { type Interruption, Interruptions } from "./interruptions.js";
 
@@ -251,7 +251,7 @@ export class LeaseKeeper {
 
   /** Releases an unused lease for a claim. */
   async #offer(taskId: string, lease: Lease): Promise<void> {
-    if (await this.#change(taskId, lease, upForClaim(this.#interrupted.released(taskId, lease)))) {
+    if (await this.#change(taskId, lease, releasedLease(this.#interrupted.released(taskId, lease)))) {
       this.#interrupted.forget(taskId);
     }
   }
@@ -283,7 +283,7 @@ export class LeaseKeeper {
   async park(taskId: string, lease: Lease): Promise<void> {
     const waiting = notStarted(lease);
     if (!(await this.#change(taskId, lease, waiting))) return;
-    if (this.#stopped) await this.#change(taskId, waiting, upForClaim(waiting));
+    if (this.#stopped) await this.#change(taskId, waiting, releasedLease(waiting));
     else this.#parked.set(taskId, waiting);
   }
 
@@ -297,7 +297,7 @@ export class LeaseKeeper {
     this.#stopped = true;
     const parked = [...this.#parked];
     this.#parked.clear();
-    await Promise.all(parked.map(([taskId, lease]) => this.#change(taskId, lease, upForClaim(lease))));
+    await Promise.all(parked.map(([taskId, lease]) => this.#change(taskId, lease, releasedLease(lease))));
   }
 
   async #recover(heads: readonly TaskHead[]): Promise<void> {
@@ -315,7 +315,7 @@ export class LeaseKeeper {
 
   async #settle(taskId: string, lease: Lease, ended?: Ended): Promise<void> {
     try {
-      if (this.#stopped) await this.#change(taskId, lease, upForClaim(notStarted(lease)));
+      if (this.#stopped) await this.#change(taskId, lease, releasedLease(notStarted(lease)));
       else await this.#source.recover(taskId, lease, ended);
     } finally {
       this.#recovering.delete(taskId);

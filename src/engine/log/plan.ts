@@ -143,12 +143,12 @@ export class Unstored {
     const entries: LogEntry[] = [];
     const bytes: Uint8Array[] = [];
     let origin = before;
-    const alone = goesAlone(this.#queue[0]);
+    const alone = needsOwnAppend(this.#queue[0]);
     for (let index = 0; index < this.#queue.length; index++) {
       const pending = defined(this.#queue[index]);
       const { draft, options } = pending;
       const more = index > 0;
-      if (more && (alone || goesAlone(pending))) break;
+      if (more && (alone || needsOwnAppend(pending))) break;
       if (more && fence !== undefined && options.fence !== undefined && options.fence !== fence) break;
       fence ??= options.fence;
       if (more && size + draft.size > maxAppendBytes) break;
@@ -196,7 +196,7 @@ function attemptNumber({ fence }: AppendOptions): number {
   return fence === undefined ? 0 : Math.max(0, runsOf(fence));
 }
 
-function goesAlone(pending: Pending | undefined): boolean {
+function needsOwnAppend(pending: Pending | undefined): boolean {
   return pending?.options.send !== undefined || pending?.options.pushConfig !== undefined;
 }
 
@@ -350,8 +350,8 @@ export class Plan {
     }
     if (total > maxTaskBytes) throw this.#tooLarge("task", "maxTaskBytes", maxTaskBytes);
     if (draft.event.case !== "artifact") return;
-    const weight = changed.get(draft.event.value.artifact?.artifactId ?? "") ?? 0;
-    if (weight > maxArtifactBytes) throw this.#tooLarge("artifact", "maxArtifactBytes", maxArtifactBytes);
+    const artifactBytes = changed.get(draft.event.value.artifact?.artifactId ?? "") ?? 0;
+    if (artifactBytes > maxArtifactBytes) throw this.#tooLarge("artifact", "maxArtifactBytes", maxArtifactBytes);
   }
 
   #tooLarge(what: string, limit: "maxTaskBytes" | "maxArtifactBytes", bytes: number): A2AError {

@@ -127,7 +127,7 @@ export class LogReader implements AsyncIterable<StreamResponse> {
       return true;
     }
     // Retention has removed a task that this reader still holds: no further entries will come.
-    if (this.#position < log.fold.position) return stillThere(log);
+    if (this.#position < log.fold.position) return ensureExists(log);
     if (isTerminal(log.fold.state) || (this.#active && log.atRest)) return false;
     if (this.#source.draining()) throw drained(log);
     return this.#waiter.next();
@@ -153,7 +153,7 @@ export class LogReader implements AsyncIterable<StreamResponse> {
 const none: readonly LogEntry[] = [];
 
 /** @throws A2AError TASK_NOT_FOUND if the task is gone */
-async function stillThere(log: TaskLog): Promise<true> {
+async function ensureExists(log: TaskLog): Promise<true> {
   if (!(await log.isStored())) throw taskNotFound(log.taskId);
   // Yields to the event loop before the store is read again, even if the store answers at once.
   await yieldToEventLoop();
@@ -219,14 +219,14 @@ export async function waitFor(log: TaskLog, done: () => boolean, options: WaitOp
   if (done()) return true;
   const { source, client, timeoutMs } = options;
   const waiter = new LogWaiter(log, client);
-  let late = false;
+  let isTimedOut = false;
   const timer = setTimeout(() => {
-    late = true;
+    isTimedOut = true;
     log.wake();
   }, timeoutMs);
   try {
     while (!done()) {
-      if (late || client.canceled) return false;
+      if (isTimedOut || client.canceled) return false;
       if (log.isLost) throw lostEnd(log);
       if (source.closing() || log.turns.isReleased) throw drained(log);
       await waiter.next();

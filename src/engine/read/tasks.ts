@@ -64,7 +64,7 @@ export class Tasks {
    * @param onLost called with the logs of which the store lacks entries
    * @returns the number of logs compared
    */
-  async readAnew(onLost: (log: TaskLog) => void): Promise<number> {
+  async reloadLogs(onLost: (log: TaskLog) => void): Promise<number> {
     this.#reader.forgetAll();
     return this.logs.compare(onLost);
   }

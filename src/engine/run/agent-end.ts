@@ -41,10 +41,10 @@ interface AgentEnd {
  */
 export async function runToEnd(iterator: EventReader, end: AgentEnd, logger: Logger): Promise<void> {
   try {
-    const late: IteratorResult<unknown> = await iterator.rest();
-    if (late.done && !isEvent(late.value)) return;
-    nameLate(late.value, end, logger);
-    if (!late.done) await iterator.return?.();
+    const extra: IteratorResult<unknown> = await iterator.rest();
+    if (extra.done && !isEvent(extra.value)) return;
+    nameLate(extra.value, end, logger);
+    if (!extra.done) await iterator.return?.();
   } catch (error) {
     logger.warn({ err: error }, "an agent threw after its last event");
   } finally {

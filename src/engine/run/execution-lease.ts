@@ -2,7 +2,7 @@ import type { Turn } from "../../agent/agent.js";
 import { holds } from "../../store/check.js";
 import type { Lease } from "../../store/task-store.js";
 import { isTerminal } from "../../task/state.js";
-import { notStarted, upForClaim } from "../log/attempts.js";
+import { notStarted, releasedLease } from "../log/attempts.js";
 import type { AppendOptions } from "../log/plan.js";
 import type { TaskLog } from "../log/task-log.js";
 import { changesOf } from "./turn-conversation.js";
@@ -109,7 +109,7 @@ export class ExecutionLease {
   /** Offers the lease for a claim. An orderly restart does not count as an attempt. */
   async offer(): Promise<void> {
     const { fence } = this.#fenced;
-    await this.#set(upForClaim(this.#begun === undefined ? notStarted(fence) : fence));
+    await this.#set(releasedLease(this.#begun === undefined ? notStarted(fence) : fence));
   }
 
   async #setTurn(turn: number, lease: Lease): Promise<boolean> {

@@ -103,7 +103,7 @@ export class Sender {
     try {
       const task = await names.send(scope, message.taskId, {
         lookup,
-        followUp: (taskId) => this.#followUp(command, message, taskId).catch(unlessNotFound),
+        followUp: (taskId) => this.#followUp(command, message, taskId).catch(ignoreNotFound),
         create: (taskId, previous) => {
           const create = (): Promise<TaskHandle> => this.#createNamed(command, message, taskId, previous);
           return this.#creations.create(taskId, { lookup, create });
@@ -334,7 +334,7 @@ function newest(messages: readonly Message[], bytes: number): Message[] {
   return messages.slice(first + 1);
 }
 
-function unlessNotFound(error: unknown): undefined {
+function ignoreNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
 

@@ -93,7 +93,7 @@ export class Lookups {
     if (turn !== undefined) await turn;
     try {
       // Its callers have timed out.
-      if (performance.now() >= end) throw this.#late();
+      if (performance.now() >= end) throw this.#timeoutError();
       return await this.#ask(host);
     } finally {
       this.#slots.release(1);
@@ -113,11 +113,11 @@ export class Lookups {
     }
   }
 
-  #late(): LookupError {
+  #timeoutError(): LookupError {
     return new LookupError("EAI_AGAIN", `the name could not be looked up within ${pushLookup.timeoutMs} ms`);
   }
 
   #inTime<T>(work: Promise<T>): Promise<T> {
-    return bounded(work, { timeout: { ms: pushLookup.timeoutMs, error: () => this.#late() } });
+    return bounded(work, { timeout: { ms: pushLookup.timeoutMs, error: () => this.#timeoutError() } });
   }
 }
