@@ -328,13 +328,13 @@ async function limited<T>(work: StepWork<T>, signal: AbortSignal, timeoutMs: num
   share(signal);
   const forward = (): void => own.abort(signal.reason);
   signal.addEventListener("abort", forward);
-  const late = (): Error => {
+  const onTimeout = (): Error => {
     const error = new Error(`it took longer than ${timeoutMs} ms`);
     own.abort(error);
     return error;
   };
   try {
-    return await bounded(Promise.resolve(work(own.signal)), { timeout: { ms: timeoutMs, error: late } });
+    return await bounded(Promise.resolve(work(own.signal)), { timeout: { ms: timeoutMs, error: onTimeout } });
   } finally {
     signal.removeEventListener("abort", forward);
   }

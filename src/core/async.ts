@@ -143,8 +143,8 @@ export function boundedCall<T>(begin: BeginWait<T>, { cancellation, timeout }: W
     };
     end = begin(succeed, fail);
     if (timeout !== undefined) {
-      const late = (): void => ("error" in timeout ? fail(timeout.error()) : succeed(timeout.result()));
-      timer = background(setTimeout(late, timeout.ms));
+      const onTimeout = (): void => ("error" in timeout ? fail(timeout.error()) : succeed(timeout.result()));
+      timer = background(setTimeout(onTimeout, timeout.ms));
     }
     if (cancellation === undefined) return;
     forget = cancellation.onCancel(() => fail(new A2AError("CANCELLED", "The client went away.")));
@@ -194,11 +194,11 @@ export function onceDone<T>(work: () => Promise<T>): () => Promise<T> {
  */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
+  const timedOut = new Promise<false>((resolve) => {
     timer = setTimeout(resolve, ms, false);
   });
   try {
-    return await Promise.race([work.then(() => true), late]);
+    return await Promise.race([work.then(() => true), timedOut]);
   } finally {
     clearTimeout(timer);
   }

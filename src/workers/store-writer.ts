@@ -62,10 +62,10 @@ export class StoreWriter {
     clearTimeout(this.#timer);
     const child = this.#child;
     if (child === undefined) return;
-    const late = background(setTimeout(() => child.kill("SIGKILL"), WRITER_END_MS));
+    const timer = background(setTimeout(() => child.kill("SIGKILL"), WRITER_END_MS));
     if (child.connected) child.send("end", () => {});
     await this.#exited;
-    clearTimeout(late);
+    clearTimeout(timer);
   }
 
   #begin(): void {

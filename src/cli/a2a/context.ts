@@ -123,7 +123,7 @@ export class Context implements Scope {
   /** Restarts the timer of `--timeout`. */
   touch(): void {
     clearTimeout(this.#timer);
-    if (this.#budgetMs > 0) this.#timer = setTimeout(() => this.#stop.abort(this.#late()), this.#budgetMs);
+    if (this.#budgetMs > 0) this.#timer = setTimeout(() => this.#stop.abort(this.#timeoutFailure()), this.#budgetMs);
   }
 
   /** Stops the timer of `--timeout`. */
@@ -150,7 +150,7 @@ export class Context implements Scope {
     for (const close of this.#closing) await close();
   }
 
-  #late(): Failure {
+  #timeoutFailure(): Failure {
     const hint = this.#task === undefined ? "raise --timeout" : this.waitCommand(this.#task.id);
     return new Failure("A2ACLI_ERR_TIMEOUT", `Nothing more came within ${this.#budgetMs} ms (--timeout).`, { hint });
   }

@@ -78,8 +78,8 @@ function hintFor(reason: Reason, context: Scope): string {
 
 function internal(thrown: unknown, { settings }: Scope): Failure {
   const { message, stack = "" } = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const told = settings.debug ? stack : message;
-  return new Failure("A2ACLI_ERR_INTERNAL", `Unexpected error: ${told}`, {
+  const shown = settings.debug ? stack : message;
+  return new Failure("A2ACLI_ERR_INTERNAL", `Unexpected error: ${shown}`, {
     hint: "run again with --debug to see where",
     cause: thrown,
   });

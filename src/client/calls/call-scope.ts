@@ -11,7 +11,7 @@ import type { StopSignal } from "./stop-signal.js";
 export class CallScope implements StopSignal {
   readonly #outer: AbortSignal | undefined;
   readonly #timeoutMs: number;
-  readonly #late: string | undefined;
+  readonly #timeoutMessage: string | undefined;
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
   #isStopped = false;
   #reason: unknown;
@@ -20,12 +20,12 @@ export class CallScope implements StopSignal {
 
   /**
    * @param timeoutMs undefined, 0 or negative for no deadline
-   * @param late message of the error of a passed deadline, if it is not about one answer
+   * @param timeoutMessage message of the error of a passed deadline, if it is not about one answer
    */
-  constructor(outer: AbortSignal | undefined, timeoutMs = 0, late?: string) {
+  constructor(outer: AbortSignal | undefined, timeoutMs = 0, timeoutMessage?: string) {
     this.#outer = outer;
     this.#timeoutMs = timeoutMs;
-    this.#late = late;
+    this.#timeoutMessage = timeoutMessage;
     if (outer !== undefined) {
       share(outer);
       if (outer.aborted) this.stop(outer.reason);
@@ -115,7 +115,7 @@ export class CallScope implements StopSignal {
   }
 
   static #onTimeout(this: void, scope: CallScope): void {
-    const message = scope.#late ?? `There was no answer within ${scope.#timeoutMs} ms.`;
+    const message = scope.#timeoutMessage ?? `There was no answer within ${scope.#timeoutMs} ms.`;
     scope.stop(new A2AError("DEADLINE_EXCEEDED", message));
   }
 }

@@ -61,6 +61,6 @@ export function checkOptions(options: object = {}, checks: OptionChecks, place =
     }
   }
   if (violations.length === 0) return;
-  const told = violations.map(({ description }) => description).join("; ");
-  throw new A2AError("INVALID_PARAMS", `Invalid parameters: ${told}`, { violations });
+  const text = violations.map(({ description }) => description).join("; ");
+  throw new A2AError("INVALID_PARAMS", `Invalid parameters: ${text}`, { violations });
 }

@@ -88,8 +88,8 @@ const write = jsonWriter(AgentCardSchema);
  */
 export async function findCard(source: CardSource, search: Search): Promise<FoundCard> {
   const { cardTimeoutMs } = search.limits;
-  const late = `The agent's card was not found within ${cardTimeoutMs} ms.`;
-  const scope = new CallScope(search.signal, cardTimeoutMs, late);
+  const timeoutMessage = `The agent's card was not found within ${cardTimeoutMs} ms.`;
+  const scope = new CallScope(search.signal, cardTimeoutMs, timeoutMessage);
   const { signal } = scope;
   try {
     scope.check();

@@ -273,8 +273,9 @@ export class Session {
   #ask(): Promise<boolean> {
     this.#asking ??= new Promise<boolean>((resolve) => {
       // Bytes that arrived while the event loop was blocked are read first.
-      const late = () => setImmediate(() => this.#asking !== undefined && this.destroy(cut("no sign of life in time")));
-      const timer = setTimeout(late, this.#times.pingMs).unref();
+      const onTimeout = () =>
+        setImmediate(() => this.#asking !== undefined && this.destroy(cut("no answer to a ping in time")));
+      const timer = setTimeout(onTimeout, this.#times.pingMs).unref();
       this.#askedAt = Date.now();
       this.#isAnswered = false;
       // The callback is also called, with an error, when the connection ends.

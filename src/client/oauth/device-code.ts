@@ -55,13 +55,13 @@ export function deviceCode(options: DeviceCodeOptions): Credential {
         verificationUriComplete: verificationUriComplete === undefined ? undefined : page(verificationUriComplete),
         expiresInMs: seconds * 1_000,
       });
-      const late = AbortSignal.timeout(seconds * 1_000);
+      const expiry = AbortSignal.timeout(seconds * 1_000);
       const { audience, resource } = options;
       const again = { ...(resource !== undefined && { resource }), ...(audience !== undefined && { audience }) };
       try {
-        return await pollDeviceAuthorizationGrant(config, grant, again, { signal: AbortSignal.any([signal, late]) });
+        return await pollDeviceAuthorizationGrant(config, grant, again, { signal: AbortSignal.any([signal, expiry]) });
       } catch (error) {
-        if (!late.aborted) throw error;
+        if (!expiry.aborted) throw error;
         throw new A2AError("UNAUTHENTICATED", "The user did not confirm in time.");
       }
     },

@@ -23,8 +23,8 @@ export function issuerFetch(http: HttpClient, { limits, withoutIdToken = false }
     const signal = outer === undefined ? time : AbortSignal.any([time, outer]);
     const whole = body === null || body === undefined ? undefined : String(body);
     const ask = { url, method, headers: new Headers(headers), signal, ...(whole !== undefined && { body: whole }) };
-    const late = (): A2AError => issuerUnavailable("it takes too long");
-    const answer = await orAborted(fetchAnswer(http, ask, limits.maxIssuerBytes), signal, late);
+    const timeoutError = (): A2AError => issuerUnavailable("it takes too long");
+    const answer = await orAborted(fetchAnswer(http, ask, limits.maxIssuerBytes), signal, timeoutError);
     const { status, headers: answered, text } = answer;
     if (status >= 400) return maskedResponse(status, answered, text, new SentSecrets(ask.headers, whole));
     const isEmpty = status === 204 || status === 205;

@@ -183,13 +183,13 @@ const END_MS = 1_000;
  * calls, if they end a stream that is being canceled.
  */
 async function untilEnd(answer: HttpAnswer): Promise<void> {
-  const late = setTimeout(() => answer.cancel(), END_MS);
+  const timer = setTimeout(() => answer.cancel(), END_MS);
   try {
     await answer.read(() => {});
   } catch {
     // Nothing after the last event matters.
   } finally {
-    clearTimeout(late);
+    clearTimeout(timer);
   }
 }
 

@@ -44,10 +44,10 @@ export const operationChecks: readonly Check[] = [
     requirement: "SendMessage answers with a task or a message",
     mend: "answer with a task that has id, contextId and status, or with a message that has a messageId and ROLE_AGENT",
     run: async (probe) => {
-      const late = AbortSignal.timeout(SEND_MS);
-      const signal = AbortSignal.any([probe.signal, late]);
+      const deadline = AbortSignal.timeout(SEND_MS);
+      const signal = AbortSignal.any([probe.signal, deadline]);
       const answer = await probe.client.sendMessage(request(probe), { signal }).catch((error: unknown) => {
-        if (late.aborted && !probe.signal.aborted) return undefined;
+        if (deadline.aborted && !probe.signal.aborted) return undefined;
         throw error;
       });
       if (answer === undefined) return { skipped: `the agent did not answer within ${SEND_MS / 1000} s` };

@@ -63,21 +63,21 @@ function watched(work: Promise<InvocationResult>, watch: Watch, { cancellation }
       clearTimeout(timer);
       forget();
     };
-    const giveUp = (error: A2AError): void => {
+    const fail = (error: A2AError): void => {
       watch.failure = error;
       end();
       reject(error);
     };
     const onDisconnect = (): void => {
-      if (!watch.isInside) giveUp(new A2AError("CANCELLED", "The client went away."));
+      if (!watch.isInside) fail(new A2AError("CANCELLED", "The client went away."));
     };
-    const late = (): void => {
+    const onTimeout = (): void => {
       if (watch.isInside) return;
-      giveUp(new A2AError("UNAVAILABLE", "The call could not be processed in time.", { retryAfterMs: 1_000 }));
+      fail(new A2AError("UNAVAILABLE", "The call could not be processed in time.", { retryAfterMs: 1_000 }));
     };
     const begin = (): void => {
       clearTimeout(timer);
-      timer = background(setTimeout(late, interceptors.timeoutMs));
+      timer = background(setTimeout(onTimeout, interceptors.timeoutMs));
       // The client may have left while the call was in the rest of the chain.
       if (cancellation.canceled) onDisconnect();
     };

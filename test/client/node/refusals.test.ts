@@ -191,7 +191,7 @@ describe("a clock that is set back", () => {
   });
 });
 
-describe("a sign of life", () => {
+describe("the answer to a ping", () => {
   it("counts when the program was too busy to read it in time", async () => {
     let finish = () => {};
     let pings = 0;

@@ -150,7 +150,7 @@ describe("a connection of HTTP/2", () => {
     expect(one.connections).toBe(1);
   }, 30_000);
 
-  it("is asked for one sign of life between two answers, as servers of gRPC end it otherwise", async () => {
+  it("is pinged once between two answers, as servers of gRPC end it otherwise", async () => {
     const one = await wired();
     let pings = 0;
     one.server.on("session", (session) => session.on("ping", () => pings++));
@@ -175,7 +175,7 @@ describe("a connection of HTTP/2", () => {
     await expect.poll(() => pings).toBeGreaterThan(2);
   }, 30_000);
 
-  it("is asked for a sign of life before a call when it was silent for long, and replaced when it gives none", async () => {
+  it("is pinged before a call when it was silent for long, and replaced when it does not answer", async () => {
     const one = await wired();
     const http = clientOf();
     await ask(http, `${one.origin}/now`);

@@ -35,12 +35,12 @@ export const show: Run = async (context, [name = ""]) => printAgent(context, age
 /** `agents remove`: removes an agent from the address book. Its logins stay stored. */
 export const remove: Run = async (context, [name = ""]) => {
   const path = bookPath(context.io);
-  const gone = agentOf(path, name);
+  const removed = agentOf(path, name);
   await change(path, (lines) => {
     if (lineOf(lines, name) < 0) throw unknown(name);
     return lines.filter((line) => namedAgent(line)?.name !== name);
   });
-  printAgent(context, gone);
+  printAgent(context, removed);
 };
 
 /** `agents rename`: gives an agent of the address book another name. */

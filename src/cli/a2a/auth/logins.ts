@@ -33,10 +33,10 @@ export const logout: Run = async (context) => {
   const isAll = context.own("all").length > 0;
   if (isNamed === isAll) throw usage("name the agent (--agent-card), or remove all logins (--all)");
   const store = new LoginStore(context);
-  const gone = await selected(context, store);
-  if (gone.length > 0) await store.remove(gone);
-  printLogins(context, gone);
-  context.out.note(`note: ${gone.length === 1 ? "1 login was" : `${gone.length} logins were`} removed`);
+  const removed = await selected(context, store);
+  if (removed.length > 0) await store.remove(removed);
+  printLogins(context, removed);
+  context.out.note(`note: ${removed.length === 1 ? "1 login was" : `${removed.length} logins were`} removed`);
 };
 
 /** Returns the public facts of a login. Without `expiresAt` it is unknown, or the credential does not expire. */

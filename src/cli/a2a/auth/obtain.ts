@@ -107,10 +107,10 @@ async function byCode(context: Scope, login: LoginRequest, options: OAuthOptions
     context.out.note("Open this page in a browser of this machine, and log in:");
     context.out.note(page.href);
     if (login.opensBrowser) (await import("./browser.js")).openInBrowser(page);
-    const late = AbortSignal.timeout(SIGN_IN_MS);
-    const signal = AbortSignal.any([context.signal, late]);
+    const deadline = AbortSignal.timeout(SIGN_IN_MS);
+    const signal = AbortSignal.any([context.signal, deadline]);
     const returned = await redirect.returned(signal).catch((error: unknown) => {
-      throw late.aborted ? loginFailure(`Nobody logged in within ${shownDuration(SIGN_IN_MS)}.`, null) : error;
+      throw deadline.aborted ? loginFailure(`Nobody logged in within ${shownDuration(SIGN_IN_MS)}.`, null) : error;
     });
     let isDone = false;
     try {

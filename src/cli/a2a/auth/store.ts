@@ -75,8 +75,8 @@ export class LoginStore {
   }
 
   /** Removes logins. @throws Failure */
-  remove(gone: readonly Login[]): Promise<void> {
-    const keys = new Set(gone.map(keyOf));
+  remove(removed: readonly Login[]): Promise<void> {
+    const keys = new Set(removed.map(keyOf));
     return this.#change((logins) => Object.fromEntries(Object.entries(logins).filter(([key]) => !keys.has(key))));
   }
 

@@ -39,7 +39,7 @@ export async function openPushWait(context: Context): Promise<PushWait> {
   const token = newToken();
   context.out.redactor.add(token);
   const settledIds = new Set<string>();
-  const told = new Waiters();
+  const notified = new Waiters();
   const webhook = await openWebhook({
     host: url === undefined || isLoopback(url) ? "127.0.0.1" : "0.0.0.0",
     port: port ?? (url === undefined ? 0 : Number(new URL(url).port || 80)),
@@ -49,7 +49,7 @@ export async function openPushWait(context: Context): Promise<PushWait> {
     handle: async ({ taskId, response }) => {
       if (!tellsState(response)) return;
       settledIds.add(taskId);
-      told.release();
+      notified.release();
     },
     refused: (why) => context.out.warn(`a notification was refused: ${why}`),
   });
@@ -62,7 +62,7 @@ export async function openPushWait(context: Context): Promise<PushWait> {
       let task = first;
       let polls = POLLS;
       while (!isSettled(task)) {
-        if (!settledIds.has(task.id)) await orAborted(within(polls * settings.pollInterval, told.wait()), signal);
+        if (!settledIds.has(task.id)) await orAborted(within(polls * settings.pollInterval, notified.wait()), signal);
         // After a notification the task may run again, or the answer may be older. So the next wait takes one poll
         // interval.
         polls = settledIds.delete(task.id) ? 1 : POLLS;
