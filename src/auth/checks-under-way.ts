@@ -89,7 +89,8 @@ export class ChecksUnderWay {
       const message = `${maxPerAddress} credentials of this address are being checked, and others wait.`;
       throw limitReached("maxUnverifiedPerAddress", message);
     }
-    const timeoutError = (): A2AError => new A2AError("UNAVAILABLE", "The caller's credentials could not be checked in time.");
+    const timeoutError = (): A2AError =>
+      new A2AError("UNAVAILABLE", "The caller's credentials could not be checked in time.");
     const begin = (proceed: () => void): (() => void) => {
       share.waiting.add(proceed);
       return () => share.waiting.delete(proceed);

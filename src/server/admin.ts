@@ -103,7 +103,9 @@ export function composeAdmin(
   const { limits, logger, audit, metrics = newMetrics(settings.versions) } = settings;
   const throttle = new Throttle(limits, parts.engine.signals, "operators");
   const access = new AdminAccess(admin.access, { limits, logger, audit: operatorAudit(audit), throttle });
-  const onRejection = settings.accessLog ? rejectionLog(operatorLog(logger), (from) => proxies.addressOf(from)) : undefined;
+  const onRejection = settings.accessLog
+    ? rejectionLog(operatorLog(logger), (from) => proxies.addressOf(from))
+    : undefined;
   const components = { ...parts, metrics, backupFolder: admin.backupFolder };
   const direct = adminBindingOptions(settings, access, components);
   const options: BindingOptions = { ...direct, invoke: proxies.intercept(direct.invoke), onRejection };

@@ -51,7 +51,8 @@ export class SharedCount<T> {
     const { signals, topic, max } = options;
     this.#options = options;
     this.#signals = canHash() ? signals : undefined;
-    this.publishAbove = this.#signals === undefined ? Number.POSITIVE_INFINITY : Math.floor(max / sharedUsage.publishDivisor);
+    this.publishAbove =
+      this.#signals === undefined ? Number.POSITIVE_INFINITY : Math.floor(max / sharedUsage.publishDivisor);
     this.#names = new UsageNames(topic);
     this.#topic = { name: `open.${topic}`, read: readUsage };
     this.#signals?.subscribe(this.#topic, (list, process) => this.#hear(usageOf(list), process));

@@ -13,7 +13,7 @@ import {
 import { defined } from "../core/members.js";
 import { setOwn } from "../wire/json-value.js";
 import { RESUME_EXTENSION } from "../wire/service-params.js";
-import { addedSize, artifactSize, frameSize, memberSize, messageSize, objectSize, chunkSize } from "./size.js";
+import { addedSize, artifactSize, chunkSize, frameSize, memberSize, messageSize, objectSize } from "./size.js";
 
 /** Members of an event's metadata that describe the event and do not become the task's. */
 const eventOnly: ReadonlySet<string> = new Set([RESUME_EXTENSION]);

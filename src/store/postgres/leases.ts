@@ -65,7 +65,8 @@ export class Leases {
   /** Evicts other holders that missed their heartbeats, and returns them. */
   async evictExpired({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): Promise<string[]> {
     const expired = (await this.#expiredHolders(leaseMs)).filter((from) => from !== holder);
-    if (expired.length > 0) await this.#database.query(`DELETE FROM ${this.#s}.holder WHERE id = ANY ($1)`, [texts(expired)]);
+    if (expired.length > 0)
+      await this.#database.query(`DELETE FROM ${this.#s}.holder WHERE id = ANY ($1)`, [texts(expired)]);
     return expired;
   }
 

@@ -147,7 +147,9 @@ function faultIn({ name, dev, ino }: OpenFile, now: Stats | undefined): FileFaul
 }
 
 function hidden({ name }: OpenFile, error: unknown): FileFault {
-  return transientFault(`The file ${name} can no longer be checked: ${error instanceof Error ? error.message : error}.`);
+  return transientFault(
+    `The file ${name} can no longer be checked: ${error instanceof Error ? error.message : error}.`,
+  );
 }
 
 function lasting(file: OpenFile | undefined, what: string, logIsForeign: boolean): FileFault {

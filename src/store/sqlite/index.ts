@@ -65,7 +65,14 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
       writer: "thread",
       start: (files) => {
         const schema = shared ? SCHEMA_VERSION : undefined;
-        return startWriter({ path: file.path, synchronous, files, deadHolders: file.deadHolders, schema, driver: driver.name });
+        return startWriter({
+          path: file.path,
+          synchronous,
+          files,
+          deadHolders: file.deadHolders,
+          schema,
+          driver: driver.name,
+        });
       },
       afterClose: (files, fault) => {
         leaveLog(files, fault, logger);

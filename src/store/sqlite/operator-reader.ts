@@ -58,7 +58,9 @@ export class OperatorReader {
     const pairs = this.#inReadTransaction("listHeads", () => pairsOf(this.#db, request));
     if (pairs !== undefined) return this.#merged(pairs, states, range, request.limit);
     if (isOfAll(request)) {
-      const heads = this.#inReadTransaction("listHeads", () => this.#heads(globalPage({}, states, range, request.limit)));
+      const heads = this.#inReadTransaction("listHeads", () =>
+        this.#heads(globalPage({}, states, range, request.limit)),
+      );
       return headsPage(heads, request.limit);
     }
     return this.#examined(request, states, range);
@@ -71,7 +73,9 @@ export class OperatorReader {
       const page = await this.listHeads({ ...request, after, limit: Math.min(request.limit, OWNERS_STEP) });
       for (const head of page.heads) {
         after = head;
-        const found = this.#inReadTransaction("listContexts", () => (this.#isNewest(head) ? this.#context(head) : undefined));
+        const found = this.#inReadTransaction("listContexts", () =>
+          this.#isNewest(head) ? this.#context(head) : undefined,
+        );
         if (found !== undefined) contexts.push(found);
         if (contexts.length === request.limit) return { contexts, next: headKeyOf(head) };
       }
@@ -104,7 +108,9 @@ export class OperatorReader {
   }
 
   census(): Omit<Census, "bytes"> {
-    const counts = this.#inReadTransaction("census", () => this.#db.rows<[number, number, number, number, number]>(CENSUS).get());
+    const counts = this.#inReadTransaction("census", () =>
+      this.#db.rows<[number, number, number, number, number]>(CENSUS).get(),
+    );
     const [openTasks, interrupted, due, held, dead] = counts ?? [0, 0, 0, 0, 0];
     return { openTasks, interrupted, due: Math.min(due + held, CENSUS_LIMIT), dead };
   }

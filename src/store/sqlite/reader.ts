@@ -69,7 +69,9 @@ export class Reader {
   constructor(db: Database) {
     this.#db = db;
     this.#reads = new Reads(db);
-    this.operators = new OperatorReader(db, (method, query) => this.#guarded(method, () => inReadTransaction(db, query)));
+    this.operators = new OperatorReader(db, (method, query) =>
+      this.#guarded(method, () => inReadTransaction(db, query)),
+    );
   }
 
   /** Runs a read. @throws StoreError */

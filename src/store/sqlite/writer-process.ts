@@ -62,7 +62,15 @@ class WriterProcess {
     this.#files = openFiles(this.#file.path);
     const schema = shared ? SCHEMA_VERSION : undefined;
     const { deadHolders: ended = [] } = this.#file;
-    const data = { path: this.#file.path, synchronous, files: this.#files, deadHolders: undefined, ended, schema, driver };
+    const data = {
+      path: this.#file.path,
+      synchronous,
+      files: this.#files,
+      deadHolders: undefined,
+      ended,
+      schema,
+      driver,
+    };
     this.#writer = new Writer(data);
     this.#server = createServer((socket) => this.#serve(socket));
     logPreparation(this.#file, logger);
