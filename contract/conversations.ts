@@ -255,7 +255,7 @@ function removing(contract: StoreContract): void {
 
   scenario(contract, "keeps it while tasks come and go", async (store) => {
     for (let turn = 0; turn < 5; turn++) {
-      // The task of the turn before goes while this one is there.
+      // The previous turn's task is removed while this one exists.
       const head = await create(store, { taskId: `${turn}` });
       expect(await remove(store)).toBe(turn === 0 ? 0 : 1);
       await store.append(withState(followRequest(head), turn, turn + 1, `${turn}`));

@@ -44,6 +44,6 @@ export function complete(
   });
 }
 
-/** The key of each, as one string. */
+/** The keys of configurations as strings. */
 export const keysOf = (all: readonly { taskId: string; configId: string }[]): string[] =>
   all.map(({ taskId, configId }) => `${taskId} ${configId}`);

@@ -204,7 +204,7 @@ export function pushBytesContract(contract: StoreContract): void {
   });
 }
 
-/** All of them, page by page, as `task/id=bytes`. */
+/** All configurations, read in pages, as `task/id=bytes`. */
 async function all(store: TaskStore, limit: number): Promise<string[]> {
   const seen: string[] = [];
   for (let after: PushConfigKey | undefined; ; ) {

@@ -147,7 +147,7 @@ export function interruptedContract(contract: StoreContract): void {
 
     scenario(contract, "finds each by its status as it is now", async (store) => {
       let head = await create(store, { taskId: "a", state: TaskState.INPUT_REQUIRED, statusTime: 10 });
-      // A message changes no status, and neither its time.
+      // A message does not change the status or its time.
       head = await follow(store, head);
       expect(await ids(store, { before: 11, limit: 10 })).toEqual(["a"]);
       head = await follow(store, head, { state: TaskState.AUTH_REQUIRED, statusTime: 20 });

@@ -16,7 +16,7 @@ const refusal = (promise: Promise<unknown>): Promise<{ code: Code | undefined; t
   );
 const textPart = (value: string) => ({ content: { case: "text", value } }) as const;
 
-/** What the agent got: its caller, the message, and the state before it. */
+/** A turn as the agent received it: its caller and its message. */
 interface Heard {
   readonly owner: string;
   readonly scopes: readonly string[];
@@ -93,7 +93,7 @@ describe.each(Object.keys(stores))("answerTask() in %s", (store) => {
     expect(await refusal(admin.answerTask({ taskId, parts: [textPart("red")], generation: generation + 1 }))).toEqual(
       no,
     );
-    // Two operators at once: one of them is heard.
+    // Two operators answer at the same time, and the server accepts one answer.
     const both = await Promise.all(
       ["red", "green"].map((colour) => refusal(admin.answerTask({ taskId, parts: [textPart(colour)], generation }))),
     );
@@ -118,7 +118,7 @@ describe.each(Object.keys(stores))("answerTask() in %s", (store) => {
     }
     const image = { ...textPart("x"), mediaType: "image/png" };
     expect(await refusal(admin.answerTask({ taskId, parts: [image] }))).toMatchObject({ code: Code.InvalidArgument });
-    // The length of a text is that of a message, not that of a filter.
+    // A text may be as long as the text of a message, which is longer than a filter may be.
     await admin.answerTask({ taskId, parts: [textPart("x".repeat(10_000))] });
     await ended(taskId);
   });

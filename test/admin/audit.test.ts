@@ -6,7 +6,7 @@ import type { AuditRecord } from "../../src/index.js";
 import { bindings, type Caller } from "./callers.js";
 import { bearer, openWorld, tokens, type World } from "./world.js";
 
-/** What the audit log has about operators. */
+/** Audit records of operators' calls. */
 
 let world: World;
 let caller: Caller;
@@ -28,7 +28,7 @@ async function recordsOf(work: () => Promise<unknown>): Promise<Partial<AuditRec
   });
 }
 
-/** Enough for validation, of a task that does not exist. */
+/** Fields that pass validation. They name a task that does not exist. */
 const fields: Record<string, unknown> = {
   taskId: "no-such-task",
   configId: "no-such-config",
@@ -61,7 +61,7 @@ describe("the audit log of AdminService", () => {
         ...(request.taskId !== undefined && { taskId: request.taskId }),
         ...(request.owner !== undefined && { owner: request.owner }),
       });
-      // Some of them fail, which a second record tells.
+      // A call that fails writes a second record.
       for (const other of others.filter(({ event }) => event === "admin.write")) {
         expect(other).toEqual({ ...first, outcome: "failure", reason: expect.stringMatching(/^[A-Z_]+$/) });
       }

@@ -23,7 +23,7 @@ describe.each(Object.entries(stores))("the deletion of an owner in %s", (_, open
     let sent = 0;
     const keepSending = async (): Promise<void> => {
       while (!isOver) {
-        // A task that is deleted before its answer is an error for the client.
+        // The client gets an error if its task is deleted before the answer.
         await client.send("ask again").then(
           () => sent++,
           () => {},
@@ -40,7 +40,7 @@ describe.each(Object.entries(stores))("the deletion of an owner in %s", (_, open
     const left = (await admin.listTasks({ owner: "alice", pageSize: 1_000 })).tasks.map(({ taskId }) => taskId);
     for (const taskId of before) expect(left).not.toContain(taskId);
     expect(left.length).toBeGreaterThanOrEqual(Number(remaining));
-    // Once the client is quiet, nothing remains.
+    // The client sends nothing more, so a second deletion leaves nothing.
     expect(await admin.deleteOwner({ owner: "alice" })).toMatchObject({ tasks: BigInt(left.length), remaining: 0n });
   });
 
@@ -52,7 +52,7 @@ describe.each(Object.entries(stores))("the deletion of an owner in %s", (_, open
     await world.send("alice", "ask first");
     const removeTasks = store.removeTasks.bind(store);
     let arrived = 0;
-    // Two tasks arrive whenever some are removed.
+    // Two tasks arrive each time the store removes some.
     vi.spyOn(store, "removeTasks").mockImplementation(async (request) => {
       const removed = await removeTasks(request);
       for (let count = 0; count < 2; count++) await world.send("alice", `ask ${arrived++}`);

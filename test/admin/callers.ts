@@ -8,7 +8,6 @@ import { http } from "../../gen/google/api/annotations_pb.js";
 export interface Outcome {
   readonly code: string;
   readonly text: string;
-  /** Messages of the answer. */
   readonly messages: readonly Message[];
 }
 
@@ -18,16 +17,16 @@ export interface Caller {
     method: DescMethod,
     fields?: Record<string, unknown>,
     headers?: Readonly<Record<string, string>>,
-    /** How long a stream may stay open, in milliseconds. */
+    /** Maximum duration of a stream, in milliseconds. */
     streamMs?: number,
   ): Promise<Outcome>;
   close(): void;
 }
 
-/** How long calls, and streams that the server ends, may take at most, in milliseconds: a busy machine is slow. */
+/** Maximum duration of a call or of a stream that the server ends, in milliseconds. It allows for a busy machine. */
 export const PATIENCE_MS = 10_000;
 
-/** How long a stream that follows changes stays open, in milliseconds: it ends by this deadline. */
+/** Deadline of a stream that follows changes, in milliseconds. */
 const FOLLOWING_MS = 400;
 
 /** The bindings, each opened at an address such as `127.0.0.1:8081`. */
@@ -38,7 +37,7 @@ export const bindings: Readonly<Record<"grpc" | "connect" | "grpc-web" | "rest",
   rest: restCaller,
 };
 
-/** Connect over HTTP/1.1, as servers of others speak it. */
+/** Connect over HTTP/1.1, for servers that embed Parley. */
 export function connectOverHttp1(address: string): Caller {
   return connectCaller(createConnectTransport({ baseUrl: `http://${address}`, httpVersion: "1.1" }));
 }
@@ -162,7 +161,7 @@ function restRequest(method: DescMethod, fields: Record<string, unknown>): RestR
   };
 }
 
-/** The status in an error's body; REST tells UNIMPLEMENTED as NOT_FOUND, so the reason decides. */
+/** The code in an error's body. REST answers UNIMPLEMENTED with NOT_FOUND, so the reason decides. */
 function codeIn(text: string, httpStatus: number): string {
   if (/"reason":"METHOD_NOT_(FOUND|ALLOWED)"/.test(text)) return "UNIMPLEMENTED";
   return /"status":"([A-Z_]+)"/.exec(text)?.[1] ?? `HTTP ${httpStatus}`;

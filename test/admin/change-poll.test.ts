@@ -42,7 +42,7 @@ describe("FollowTasks on a shared store", () => {
       const tasks = clients.grpc(two.address).followTasks({ owner: "bob" }, { signal: stop.signal });
       for await (const _ of tasks) told.add(stream);
     });
-    // A stream that has begun is told of each change by the next poll.
+    // The next poll reports each change to a stream that has begun.
     while (told.size < streams.length) {
       await one.send("bob", "say anything");
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -70,7 +70,7 @@ describe("FollowTasks on a shared store", () => {
       await world.send("bob", "say anything");
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    // For two polls of what other processes may have changed.
+    // Time for two polls of changes by other processes.
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(new Set(told).size).toBe(told.length);
     stop.abort();
@@ -105,7 +105,7 @@ describe("FollowTasks on a shared store", () => {
     const parts = { store, engine: { control } } as unknown as AdminParts;
     const follow = (client: LazyAbortController): Promise<unknown> =>
       followTasks(parts, poll, {} as never, { call: { cancellation: client } } as never).next();
-    /** Lets ten seconds pass. */
+    /** Advances the timers by ten seconds. Returns the number of polls in that time. */
     const wait = async (): Promise<number> => {
       const before = polls();
       for (let second = 0; second < 10; second++) {

@@ -33,7 +33,7 @@ interface Damaged {
   readonly sound: string;
 }
 
-/** A segment with one entry of one byte, which is no message of Protocol Buffers. */
+/** A segment with one entry of one byte, which does not decode as a message of Protocol Buffers. */
 const NONSENSE = "x'01ff'";
 
 /** @param segment stored bytes in place of the last append */
@@ -65,7 +65,7 @@ describe.each([
     expect(await codeOf(admin.failTask({ taskId: damaged }))).toBe(Code.DataLoss);
     expect(await codeOf(drain(admin.exportTask({ taskId: damaged })))).toBe(Code.DataLoss);
     expect((await admin.getTask({ taskId: sound })).damaged).toBe(false);
-    // It has no text, and lists go on without it.
+    // A search for a text skips the damaged task and finds the sound one.
     expect((await admin.listTasks({ text: "about second?" })).tasks.map(({ taskId }) => taskId)).toEqual([sound]);
   });
 

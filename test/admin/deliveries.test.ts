@@ -20,7 +20,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const patience = { timeout: 30_000, interval: 20 };
 
-/** What nobody may read anywhere but in the notifications themselves. */
+/** Secrets of a webhook. Only its notifications may contain them. */
 const secrets = ["secret-path", "secret-query", "secret-token", "secret-credentials"];
 
 const stores: Readonly<Record<string, () => TaskStore>> = {
@@ -28,7 +28,7 @@ const stores: Readonly<Record<string, () => TaskStore>> = {
   sqlite: () => sqliteStore({ path: temporaryFile(), synchronous: "NORMAL" }),
 };
 
-/** A server whose operator looks after its deliveries, and a receiver of them. */
+/** A server with an operator's client for its deliveries, and their receiver. */
 class World {
   readonly told: string[] = [];
   readonly logged: string[] = [];
@@ -343,7 +343,7 @@ describe.each(Object.entries(stores))("an operator of deliveries, on %s", (_, st
   });
 
   it("reads no secret of a webhook in any answer, log line or audit record", async () => {
-    // Repeats all that it gets, as test receivers do.
+    // The receiver repeats the whole request in its answer, as test receivers do.
     world.receiver.answer = ({ path, headers, body }, response) =>
       void response.writeHead(500).end(`${path} ${headers.authorization}\n${JSON.stringify({ path, headers, body })}`);
     await world.open(store());
@@ -370,7 +370,7 @@ describe.each(Object.entries(stores))("an operator of deliveries, on %s", (_, st
     for (const [place, text] of Object.entries(all)) {
       for (const secret of secrets) expect(text.includes(secret), `${secret} is in ${place}`).toBe(false);
     }
-    // What the receiver answered is in answers alone.
+    // Only answers to operators contain the receiver's answer.
     for (const text of [all.logged, all.records]) expect(text).not.toContain("redacted");
   });
 });

@@ -9,7 +9,7 @@ import { obedient } from "../conformance/agents.js";
 import { bindings, connectOverHttp1 } from "./callers.js";
 import { bearer, tokens } from "./world.js";
 
-/** The operator's service mounted in a server of somebody else, with a declared scheme. */
+/** The operator's service mounted in another application's server, with a declared scheme. */
 
 const scheme = httpBearerScheme({
   check: async (token) => {
@@ -46,7 +46,7 @@ describe("a2a.admin", () => {
   });
 
   it.each(["connect", "grpc-web", "rest"] as const)("gives roles by the scopes of a scheme over %s", async (name) => {
-    // Over HTTP/1.1, as the host speaks it.
+    // The host speaks HTTP/1.1.
     const caller = name === "connect" ? connectOverHttp1(address) : bindings[name](address);
     const { setLogLevel, listExecutions } = AdminService.method;
     const codeOf = async (token: string): Promise<string[]> => [
@@ -56,7 +56,7 @@ describe("a2a.admin", () => {
     expect((await codeOf(tokens.read))[1]).toBe("PERMISSION_DENIED");
     expect((await codeOf(tokens.read))[0]).not.toMatch(/UNAUTHENTICATED|PERMISSION_DENIED/);
     expect((await codeOf(tokens.write))[1]).toBe("INVALID_ARGUMENT");
-    // The scopes of others have no meaning here.
+    // The operator's service does not know the scopes of other services.
     expect(await codeOf(tokens.caller)).toEqual(["PERMISSION_DENIED", "PERMISSION_DENIED"]);
     expect(await codeOf(tokens.wrong)).toEqual(["UNAUTHENTICATED", "UNAUTHENTICATED"]);
     caller.close();

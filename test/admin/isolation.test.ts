@@ -8,10 +8,10 @@ import { logIn, own, useTestFiles } from "../console/world.js";
 import { bindings, PATIENCE_MS } from "./callers.js";
 import { bearer, openWorld, tokens, type World } from "./world.js";
 
-/** Nothing of the operator's service answers callers, and nothing of the A2A protocol answers operators. */
+/** The port of callers does not serve the operator's service, and the port of operators does not serve A2A. */
 
 let world: World;
-/** Ports of callers, and that of operators. */
+/** Addresses of the callers' ports and of the operators' port. */
 let ports: Record<"http" | "grpc" | "admin", string>;
 beforeAll(async () => {
   world = await openWorld();
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.server.close());
 
-/** An operator who is a caller, too: nothing is refused for want of credentials. */
+/** Credentials of an operator that are also those of a caller, so that no call fails for lack of credentials. */
 const all = { ...bearer(tokens.write), "x-key": tokens.caller };
 
 const callerHeaders = (key: string): Record<string, string> => ({

@@ -7,7 +7,7 @@ import { tokens } from "./world.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Begins to read an answer and stops: the kernel holds a part, and the server the rest. */
+/** Starts to read an answer and stops. The kernel buffers a part of it, and the server the rest. */
 function unread(address: string, path: string): Promise<Socket> {
   const [host = "", port = ""] = address.split(":");
   const socket = connect({ host, port: Number(port) });
@@ -22,7 +22,7 @@ describe("large answers to operators", () => {
   const { timeoutMs } = outgoingWait;
   beforeAll(async () => {
     Object.assign(outgoingWait, { timeoutMs: 300 });
-    // Room for one of them.
+    // Space for one of the large answers.
     world = await openTasks(stores.sqlite(), { maxOutgoingBytes: 16 * 1024 * 1024 });
     admin = clients.connect(world.address);
     taskId = await world.send("alice", "fill 24");
@@ -47,7 +47,7 @@ describe("large answers to operators", () => {
       return length;
     };
     expect(await code(lines())).toBe(Code.Unavailable);
-    // Small ones pass.
+    // A small answer fits.
     expect((await admin.listTasks({})).tasks).toHaveLength(1);
     socket.destroy();
     const read = async (): Promise<void> => expect((await admin.getTask({ taskId })).task?.artifacts).toHaveLength(25);

@@ -83,7 +83,7 @@ describe("the listener of the operator's service", () => {
       socket.on("error", () => {});
       return socket;
     });
-    // One is refused at once; the others wait for their requests.
+    // The server refuses one connection at once. The others wait for their requests.
     await Promise.race(sockets.map((socket) => once(socket, "close")));
     expect(records).toContainEqual(
       expect.objectContaining({ event: "limit.hit", limit: "maxConnections", service: "admin" }),
@@ -101,7 +101,7 @@ describe("the listener of the operator's service", () => {
       const answer = await fetch(`http://${address}/v1/tasks:follow`, { headers: bearer(tokens.read), signal });
       return answer.status;
     };
-    // Each is open until it is left, because nothing changes; one is too many.
+    // A stream stays open until its client leaves, because nothing changes. The last one exceeds the limit.
     const all = Array.from({ length: adminBounds.streams + 1 }, () => follow().then((status) => statuses.push(status)));
     const settled = Promise.allSettled(all);
     await Promise.any(all);

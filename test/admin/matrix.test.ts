@@ -8,7 +8,7 @@ import { pairs } from "../support/covering.js";
 import { bindings, type Caller, PATIENCE_MS } from "./callers.js";
 import { bearer, openWorld, tokens, type World } from "./world.js";
 
-/** Who may call which method, for every method that the descriptor has, over every binding. */
+/** Access to every method of the descriptor, for each kind of credential and over every binding. */
 
 const credentials = {
   none: {},
@@ -24,10 +24,10 @@ type Credential = keyof typeof credentials;
 /** Credentials that no method admits. */
 const invalid: readonly Credential[] = ["none", "wrong", "a caller's key as a token", "a caller's key"];
 
-/** What an admitted call names: a task and a configuration that do not exist, so that it changes nothing. */
+/** Fields of an admitted call. They name a task and a configuration that do not exist, so it changes nothing. */
 const nothing = { taskId: "does-not-exist", configId: "nor-this" };
 
-/** What a refused call names, besides a task and its owner: it would change them. */
+/** Further fields of a refused call, besides a task and its owner. The call would change them if it were admitted. */
 const something = { configId: "hook", level: "debug", name: "backup.db", generation: 1, message: "Ended." };
 
 let world: World;
@@ -94,7 +94,7 @@ function fieldsOf(method: (typeof AdminService.methods)[number], all: object): R
   return Object.fromEntries(Object.entries(all).filter(([name]) => has(name)));
 }
 
-/** Every method over every binding; in `npm test` each method over one, and each kind and role of methods over each. */
+/** Every method over every binding. `npm test` tries each method over one binding, and each kind and role over each. */
 const calls = cover(
   Object.keys(bindings).flatMap((binding) => AdminService.methods.map((method) => ({ binding, method }))),
   ({ binding, method }) => [method.name, ...pairs(binding, method.methodKind, roleOf(method))],
@@ -116,7 +116,7 @@ describe.each(Object.keys(bindings))("AdminService over %s", (binding) => {
       const before = await state();
       for (const name of refused) {
         for (const task of tasks) {
-          // A refusal may take its time.
+          // A refusal may be slow.
           const code = await call(name, { ...something, ...task }, PATIENCE_MS);
           expect([name, code]).toEqual([name, name === "read" ? "PERMISSION_DENIED" : "UNAUTHENTICATED"]);
         }

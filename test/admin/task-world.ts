@@ -15,7 +15,7 @@ import { bearer, operators, tokens } from "./world.js";
 
 export type Operator = Client<typeof AdminService>;
 
-/** The clients that the tests of operations use: two bindings. */
+/** Clients for the tests of operations, over two bindings. */
 export const clients: Readonly<Record<"connect" | "grpc", (address: string) => Operator>> = {
   connect: (address) => clientOf(createConnectTransport({ ...optionsOf(address), httpVersion: "1.1" })),
   grpc: (address) => clientOf(createGrpcTransport(optionsOf(address))),
@@ -47,7 +47,7 @@ const keys = ["alice", "bob"].map((owner) => ({ owner, key: `key-of-${owner}` })
 /** Causes with which turns were aborted, by the text of their messages. */
 export class Agents {
   readonly aborted = new Map<string, unknown>();
-  /** Lets the agents of `hang` go on, once their tasks are over. */
+  /** Lets the agents of `hang` continue after their tasks have ended. */
   release: () => void = () => {};
   readonly #released = new Promise<void>((resolve) => {
     this.release = resolve;
@@ -131,7 +131,6 @@ async function send(server: Server, owner: string, text: string, more: Record<st
   return body.task.id;
 }
 
-/** A page of a list. */
 interface Page<T> {
   readonly items: readonly T[];
   readonly nextPageToken: string;

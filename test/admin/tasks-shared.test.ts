@@ -38,7 +38,7 @@ describe("operators of one of two servers with the same file", () => {
     expect(writers[0]).toBe(writers[1]);
     expect(writers[2]).not.toBe(writers[1]);
     await vi.waitFor(() => expect(one.agents.aborted.get("hang elsewhere")).toBe("failed"), { timeout: 10_000 });
-    // What its agent does from then on is not stored.
+    // The agent continues after its task failed. The store refuses its later events.
     one.agents.release();
     const other = clients.connect(one.address);
     expect((await other.getTask({ taskId })).task).toMatchObject({

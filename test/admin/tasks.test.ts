@@ -41,9 +41,9 @@ describe.each(cases)("the tasks of operators in $store over $binding", ({ store,
     expect(await ids({ agent: "talker" })).toEqual([asked, said]);
     expect(await ids({ agent: "nobody" })).toEqual([]);
     expect(await ids({ contextId: all.tasks[0]?.contextId ?? "" })).toEqual([asked]);
-    // The artifact came in pieces of four characters.
+    // The agent sent the artifact in pieces of four characters.
     expect(await ids({ text: "BRAVE WORLD" })).toEqual([said]);
-    // This is in the message of the client alone.
+    // Only the client's message contains this text.
     expect(await ids({ text: "say hello" })).toEqual([said]);
     expect(await ids({ text: "about lunch?" })).toEqual([asked]);
     expect(await ids({ text: "nowhere" })).toEqual([]);
@@ -53,7 +53,7 @@ describe.each(cases)("the tasks of operators in $store over $binding", ({ store,
     const second = await admin.listTasks({ pageSize: 1, pageToken: first.nextPageToken });
     expect([...first.tasks, ...second.tasks].map(({ taskId }) => taskId)).toEqual([asked, said]);
     const filled = await world.send("alice", "fill 0");
-    // This is in the artifact alone, as data.
+    // Only the artifact contains this text, as data.
     expect(await ids({ text: "4711" })).toEqual([filled]);
   });
 
@@ -181,7 +181,7 @@ describe.each(cases)("the tasks of operators in $store over $binding", ({ store,
     const failed = await admin.getTask({ taskId });
     expect(failed.task?.status?.message?.parts[0]?.content).toEqual({ case: "text", value: "Ended by hand." });
     expect(failed.task?.artifacts).toEqual([]);
-    // Again: it stays as it is.
+    // A task that has failed does not change again.
     expect((await admin.failTask({ taskId, message: "Again." })).task?.position).toBe(task?.position);
     expect(await codeOf(admin.failTask({ taskId, message: "x".repeat(1_001) }))).toBe(Code.InvalidArgument);
     expect(await codeOf(admin.failTask({ taskId: "nowhere" }))).toBe(Code.NotFound);
@@ -192,7 +192,7 @@ describe.each(cases)("the tasks of operators in $store over $binding", ({ store,
     expect((await admin.failTask({ taskId: asked })).task?.state).toBe(TaskState.FAILED);
     const text = (await admin.getTask({ taskId: asked })).task?.status?.message?.parts[0]?.content.value;
     expect(text).toBe("The task was ended by an operator of the server.");
-    // An agent that was left behind holds no slot.
+    // An agent that runs after its task was failed occupies no slot.
     const running = await Promise.all([world.send("bob", "wait 1"), world.send("bob", "wait 2")]);
     const queued = await world.send("bob", `wait queued ${binding}`);
     expect((await admin.listTasks({ unattended: true })).tasks.map(({ taskId }) => taskId)).toEqual([queued]);
@@ -239,7 +239,7 @@ describe.each(cases)("the tasks of operators in $store over $binding", ({ store,
     expect((await admin.listTasks({ owner: "bob" })).tasks).toHaveLength(Number(bob?.tasks));
     expect((await admin.deleteOwner({ owner: "alice" })).tasks).toBe(0n);
     expect(await codeOf(admin.deleteOwner({}))).toBe(Code.InvalidArgument);
-    // A new task of the owner is like the first one.
+    // The owner was deleted. Its next task creates it again.
     await world.send("alice", "say again");
     expect((await admin.listOwners({})).owners[0]).toMatchObject({ owner: "alice", tasks: 1n });
   });

@@ -102,7 +102,7 @@ describe.each(Object.entries(stores))("owners of several tenants in %s", (_, ope
     return { taskId: task.id, contextId: task.contextId, tenant, owner };
   }
 
-  /** Parts of a task that the store has: the task, its push configuration and its conversation's state. */
+  /** Parts of a task that are stored: the task, its push configuration and the state of its conversation. */
   async function partsOf({ taskId, contextId, tenant, owner }: Made): Promise<string[]> {
     const [task, config, state] = await Promise.all([
       store.head({ taskId }),
@@ -223,7 +223,7 @@ describe.each(Object.entries(stores))("owners of several tenants in %s", (_, ope
     // The streams have begun when a change arrives.
     while (told.some(({ size }) => size === 0)) await sendAll();
     await sendAll();
-    // Changes come in their order, so those of the tasks before have been sent once these arrive.
+    // Changes arrive in order. When these arrive, the streams have sent the earlier ones.
     await sendAll();
     const last = [made.bobOne, made.aliceTwo, made.aliceOne];
     await expect.poll(() => last.every(({ taskId }, at) => told[at]?.has(taskId))).toBe(true);

@@ -41,7 +41,7 @@ const open = async (logger?: Logger): Promise<World> => {
 
 const statusOf = async (token: string, path = "/v1/server:setLogLevel"): Promise<number> => {
   const headers = { ...bearer(token), "content-type": "application/json" };
-  // Without a level it is refused as invalid, after authentication.
+  // The server checks the token first. It then refuses the request because the level is missing.
   const answer = await fetch(`http://${world?.address}${path}`, { method: "POST", headers, body: "{}" });
   await answer.text();
   return answer.status;
@@ -68,7 +68,7 @@ describe("a tokens file", () => {
     write(`rita read ${tokens.read}\nwendy write ${tokens.write}\n`);
     expect(await statusOf(tokens.write)).toBe(400);
     write("wendy write brief\n");
-    // One line for a fault, however often the file is looked at.
+    // The server logs an invalid file once, although it reads the file three times.
     for (let look = 0; look < 3; look++) expect(await statusOf(tokens.write)).toBe(400);
     rmSync(file);
     expect(await statusOf(tokens.write)).toBe(400);
@@ -191,7 +191,7 @@ describe("an open stream", () => {
     );
     await vi.waitFor(() => expect(checks.size).toBe(all.length), { timeout: 10_000 });
     if (status === 429) expect(await statusOf(tokens.wrong)).toBe(401);
-    // Time for each stream to be checked again, several times.
+    // Time for several checks of each stream's token.
     const before = new Map(checks);
     await vi.waitFor(() => {
       for (const { token } of all) expect(checks.get(token)).toBeGreaterThan((before.get(token) ?? 0) + 3);
@@ -222,7 +222,7 @@ describe("wrong tokens", () => {
     expect(await get(bearer(tokens.wrong))).toBe(401);
     expect(await get(bearer(tokens.wrong))).toBe(401);
     expect(await get(bearer(tokens.wrong))).toBe(429);
-    // A right token gives no hint while the address waits.
+    // The address has to wait, so even a valid token is refused.
     expect(await get(bearer(tokens.write))).toBe(429);
     expect((await fetch(`${server.url}/.well-known/agent-card.json`)).status).toBe(200);
     await server.close();

@@ -48,7 +48,7 @@ describe("a Unix socket", () => {
     expect(server.adminUrl).toBe(`unix:${path}`);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(await statusOf("GET", "/readyz")).toBe(200);
-    // Refused for its missing level, after its role.
+    // The server checks the role first. It then refuses the request because the level is missing.
     expect(await statusOf("POST", "/v1/server:setLogLevel", json)).toBe(400);
     expect(await statusOf("POST", "/v1/tasks/none:cancel", json)).not.toBe(403);
     expect(records.filter(({ event }) => event === "admin.write")[0]).toMatchObject({ operator: "local" });
@@ -71,7 +71,7 @@ describe("a Unix socket", () => {
         error ? reject(error) : resolve(value),
       );
     });
-    // SERVING.
+    // The encoded status SERVING.
     expect([...(answer ?? [])]).toEqual([8, 1]);
     client.close();
   });

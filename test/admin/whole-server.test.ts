@@ -23,7 +23,7 @@ function processWith(taskIds: readonly string[]): OfProcess {
 const limit = (name: string, value: number, refused: bigint) => ({ name, value, defaultValue: 7, refused });
 const record = (seconds: bigint) => ({ event: "key.used", at: { seconds } });
 
-/** The numbers of a process that add up, each its own. */
+/** Numbers of a process that are added up, each of them different. */
 function numbers(times: number): Record<string, bigint> {
   const names = [
     "calls",

@@ -9,7 +9,7 @@ import { setConstants, setConstantsOfFile } from "../support/constants.js";
 
 setConstantsOfFile(eventBounds, { maxParts: 3, maxValues: 10 });
 
-/** Runs an agent that yields one event and then completes: what state that ends in, and what the status says. */
+/** Runs an agent that yields one event and then completes. Returns the final state and the text of its status. */
 async function end(event: AgentEvent): Promise<string> {
   const bench = new Bench({
     async *execute() {

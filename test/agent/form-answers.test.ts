@@ -9,7 +9,7 @@ import { type AgentTest, testAgent } from "../../src/testing/index.js";
 
 const FORMS = 3;
 
-/** Takes any question: an answer to another form is valid, too, so that it would show in the result. */
+/** Accepts an answer to any question, so that the result shows an answer that reached the wrong form. */
 const schema = {
   type: "object",
   properties: { question: { type: "string" }, value: { type: "integer" } },
@@ -26,12 +26,12 @@ const agent: Agent = {
       answers.push(question);
       await turn.step("checked", () => question);
     }
-    // A turn that runs again, or a further message, replaces it.
+    // An artifact with this id is replaced when the turn runs again or gets another message.
     yield artifact({ id: "answers", data: answers });
   },
 };
 
-/** A user's next action: several messages may be under way at once. */
+/** A user's next action. Several messages may be in progress at the same time. */
 type Deed = "answer" | "answer twice" | "repeat" | "wrong" | "text" | "crash" | "restart";
 
 const isCrash = (deed: Deed): boolean => deed === "crash" || deed === "restart";
@@ -52,7 +52,7 @@ function formOf(task: Task): string | undefined {
   return (form as { readonly id?: string } | undefined)?.id;
 }
 
-/** A client that names the form which it answers. */
+/** A client whose answers name the form that they answer. */
 class User {
   readonly #test: AgentTest;
   #task: Task;
@@ -67,7 +67,7 @@ class User {
     try {
       await this.#test.send(content, { task: this.#task, returnImmediately: true });
     } catch {
-      // The task is over.
+      // The task has ended.
     }
   }
 

@@ -125,7 +125,7 @@ describe("checkAnswer()", () => {
       fc.asyncProperty(filled, async ({ form, answer }) => {
         const rendered = (value: JsonValue): JsonValue => (typeof value === "object" ? value : String(value));
         const texts = Object.entries(answer).map(([name, value]) => [name, rendered(value)]);
-        // A number that JavaScript writes with an exponent is not what a person types.
+        // People do not type numbers with an exponent, as JavaScript writes some.
         fc.pre(texts.every(([, value]) => typeof value !== "string" || !/^\d.*e/.test(value)));
         const empty = Object.keys(form).filter((name) => answer[name] === undefined);
         const said = { ...Object.fromEntries(texts), ...Object.fromEntries(empty.map((name) => [name, ""])) };

@@ -193,7 +193,8 @@ describe("turn.form()", () => {
     const task = await agent.send("go");
     const sent = [1, 2].map(() => agent.send([{ data: { color: "red" } }], { task, returnImmediately: true }));
     await Promise.all(sent);
-    // The first message, the question, two answers and the next question, which the second one does not answer.
+    // The history has the first message, two questions and two answers. The second answer is not for the second
+    // question.
     await expect.poll(async () => (await agent.get(task)).history.length).toBe(5);
     expect(asked(await agent.get(task)).form.id).toBe("form 2");
     expect(dataOf(await agent.send([{ data: { color: "blue" } }], { task }))).toEqual([["red", "blue"]]);

@@ -5,7 +5,7 @@ import { AgentError, StepError, StepOrderError, TurnPaused } from "../../src/age
 import { type EndedStep, type StepJournal, type StepOutcome, TurnSteps } from "../../src/agent/steps.js";
 import { type StepRecord, StepRecords } from "../../src/task/step-records.js";
 
-/** A log of steps alone, which its process may fail to reach. */
+/** A log that holds only steps. Its process can lose access to it. */
 class Journal implements StepJournal {
   readonly steps: (EndedStep & { readonly turn: number })[] = [];
   readonly #records = new StepRecords();
@@ -38,7 +38,7 @@ class Journal implements StepJournal {
   }
 }
 
-/** A run of a turn over what earlier ones have stored. */
+/** A run of a turn, with the steps that earlier runs have stored. */
 function run(journal: StepJournal | undefined, turn = 1): { steps: TurnSteps; aborter: TurnAborter } {
   const aborter = new TurnAborter();
   return { steps: new TurnSteps({ position: turn, aborter }, journal), aborter };
@@ -398,11 +398,10 @@ describe("a turn that runs again", () => {
   });
 });
 
-/** A step of a drawn program. */
 interface DrawnStep {
   readonly name: string;
   readonly perTask: boolean;
-  /** Errors before it succeeds. */
+  /** Number of failures before the step succeeds. */
   readonly errors: number;
   readonly retries: number;
 }
@@ -426,7 +425,7 @@ const drawnProgram: fc.Arbitrary<DrawnProgram> = fc.array(
   { maxLength: 6 },
 );
 
-/** An early end of a run: the process dies or the turn is canceled, at one of its moments. */
+/** An early end of a run: the process dies or the turn is canceled at a drawn moment. */
 const drawnEnd = fc.record({ at: fc.nat({ max: 20 }), how: fc.constantFrom("die", "shutdown") });
 
 describe("steps under crashes, retries and cancels", () => {
@@ -452,7 +451,7 @@ interface DrawnRun {
   readonly known: Set<string>;
 }
 
-/** A process that dies or is shut down at one of its moments. Once dead, it neither does nor says anything. */
+/** A process that dies or shuts down at a drawn moment. A dead process does nothing more. */
 class DrawnProcess {
   readonly aborter = new TurnAborter();
   readonly died: Promise<"dead">;
@@ -469,7 +468,7 @@ class DrawnProcess {
     });
   }
 
-  /** Something that takes a moment, in which the process may end. */
+  /** An action that takes a moment. The process may end during it. */
   async moment(): Promise<void> {
     if (this.#left-- === 0) {
       if (this.#end?.how === "shutdown") this.aborter.abort("shutdown");
@@ -487,7 +486,7 @@ class DrawnProcess {
     return this.#isDead ? never : undefined;
   }
 
-  /** Reaches the journal as long as the process lives. */
+  /** A journal whose appends never end after the process has died. */
   journal(journal: Journal): StepJournal {
     return {
       mayStore: () => true,
@@ -505,7 +504,7 @@ class DrawnProcess {
   }
 }
 
-/** Runs a program until its end or until it is cut off. @returns true at its end */
+/** Runs a program until it ends or is interrupted. @returns true if it ended */
 async function runOnce(program: DrawnProgram, journal: Journal, { turn, end, known }: DrawnRun): Promise<boolean> {
   const process = new DrawnProcess(end);
   const { aborter } = process;
@@ -542,7 +541,7 @@ async function runOnce(program: DrawnProgram, journal: Journal, { turn, end, kno
     return "done";
   };
   const ended = await Promise.race([whole(), process.died]);
-  // Steps stored at the moment of the death count, although the program did not get their results.
+  // Steps stored when the process died count, although the program did not get their results.
   for (const { name, count, perTask, turn: at } of journal.steps) {
     known.add(`${perTask ? "task" : at} ${name} ${count}`);
   }

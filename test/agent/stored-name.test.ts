@@ -14,7 +14,7 @@ const agentOf = (name: string, execute: (turn: Turn) => AsyncIterable<AgentEvent
   execute,
 });
 
-/** Ids that models give to calls of tools, and others that are alike. */
+/** Ids that models give to tool calls, and similar ones. */
 const ids = ["call:1", "call-1", "call 1", "call/1", "toolu_1", "\ud800", "\ud801", "x".repeat(500), "x".repeat(501)];
 
 describe("storedName()", () => {
@@ -24,7 +24,7 @@ describe("storedName()", () => {
     const stored = ids.map((id) => storedName(id, 64, /^[\w.-]*$/));
     expect(new Set(stored).size).toBe(ids.length);
     for (const name of stored) expect(name).toMatch(/^[\w.~-]{1,64}$/);
-    // A name that is the stored one of another name.
+    // This name equals the stored form of another name.
     expect(storedName(stored[0] ?? "", 64)).not.toBe(stored[0]);
     expect(stored[0]).toMatch(/^call-1~[\w-]{43}$/);
   });

@@ -32,13 +32,13 @@ async function* of(...pieces: readonly unknown[]): AsyncGenerator<unknown> {
   yield* pieces;
 }
 
-/** A message as LangChain's classes have it: `lc_namespace` is their own field, the methods are inherited. */
+/** A message in the form of LangChain's classes: an own field `lc_namespace`, and inherited methods. */
 function langChain(type: string, more: object): object {
   const message = Object.create({ _getType: () => type });
   return Object.assign(message, { lc_namespace: ["langchain_core", "messages"], tool_calls: [], ...more });
 }
 
-/** A chunk as Genkit's class has it. */
+/** A chunk in the form of Genkit's class. */
 class GenkitChunk {
   readonly index = 0;
   constructor(
@@ -50,7 +50,7 @@ class GenkitChunk {
   }
 }
 
-/** A response as the class of `@google/genai` has it. Its getter prints warnings. */
+/** A response in the form of the class of `@google/genai`. Its getter prints warnings. */
 class GeminiResponse {
   readonly candidates: readonly object[];
   constructor(parts: readonly object[]) {
@@ -61,7 +61,7 @@ class GeminiResponse {
   }
 }
 
-/** A source that says what it is told to, when it is told. */
+/** A source of texts that the test sends one by one. */
 function spoken(): {
   readonly stream: AsyncIterable<string>;
   say(piece: string): void;

@@ -1,4 +1,4 @@
-// Without its types, which are those of the AI SDK: test/interop compiles it.
+// Imported without types, because they need those of the AI SDK. The tests in test/interop compile it.
 await import("../interop/support/ai-agent.js" as string);
 
 export {};

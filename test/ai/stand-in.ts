@@ -1,6 +1,6 @@
 /*
- * A stand-in for the part of the AI SDK that agents of a model use, which the first install does not have. test/interop
- * runs the same tests with the AI SDK itself.
+ * A stand-in for the part of the AI SDK that agents of a model use, because `npm ci` does not install the SDK. The
+ * tests in test/interop run the same cases with the AI SDK itself.
  */
 
 interface Chunk {

@@ -9,7 +9,7 @@ import { obedient } from "../conformance/agents.js";
 import { hook, toHook } from "../conformance/hook.js";
 import { setConstantsOfFile } from "../support/constants.js";
 
-/** Every event of the audit log, caused on a real server, or the test that causes it. */
+/** Every event of the audit log, each caused on a real server or tested in the file named below. */
 
 const records: AuditRecord[] = [];
 let server: Server;
@@ -51,7 +51,7 @@ const alice = { "x-key": "key-of-alice-4711" };
 const question = { messageId: "m", role: "ROLE_USER", parts: [{ text: "ask Which one?" }] };
 const withHook = (id: string) => ({ taskPushNotificationConfig: { id, url: hook } });
 
-/** Posts as Alice to the server where nobody has failed too often, or deletes. */
+/** Posts as Alice, or deletes without a body. Uses the server that does not limit Alice's address. */
 async function post(path: string, body?: object): Promise<{ task: { id: string } }> {
   const headers = { "a2a-version": "1.0", "content-type": "application/json", ...alice };
   const method = body === undefined ? "DELETE" : "POST";
@@ -59,11 +59,11 @@ async function post(path: string, body?: object): Promise<{ task: { id: string }
   return (await answer.json()) as { task: { id: string } };
 }
 
-/** The records that something leads to, without those of others. */
+/** The records that an action causes, without earlier ones. */
 async function recordsOf(cause: () => Promise<unknown>): Promise<Partial<AuditRecord>[]> {
   const before = records.length;
   await cause();
-  // test/server/request-ids.test.ts is about the facts that name the call and its agent.
+  // `test/server/request-ids.test.ts` tests the facts that name the call and its agent.
   return records.slice(before).map(({ at, requestId, agent: _, ...record }) => {
     expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     return record;
@@ -72,7 +72,7 @@ async function recordsOf(cause: () => Promise<unknown>): Promise<Partial<AuditRe
 
 const call = { address: "127.0.0.1", method: "ListTasks", binding: "rest" };
 
-/** What each event looks like; a file's name where another test causes it. */
+/** Checks of the records of each event that this file causes. */
 const cases: { readonly [E in AuditEvent]?: () => Promise<void> } = {
   "authentication.failed": async () => {
     const denied = { event: "authentication.failed", outcome: "denied", ...call };
@@ -85,7 +85,7 @@ const cases: { readonly [E in AuditEvent]?: () => Promise<void> } = {
     expect(await recordsOf(() => get("/tasks", { "x-key": "key-of-bob-4712" }))).toEqual([
       { ...denied, ...call, reason: "PERMISSION_DENIED", scheme: "key", owner: "bob" },
     ]);
-    // Whose it is, or whether there is one, nobody is told here either.
+    // The record does not tell an unknown task from one of another owner either.
     expect(await recordsOf(() => get("/tasks/some-task", { "x-key": "key-of-alice-4711" }))).toEqual([
       { ...denied, ...call, method: "GetTask", reason: "TASK_NOT_FOUND", owner: "alice" },
     ]);
@@ -151,7 +151,7 @@ const cases: { readonly [E in AuditEvent]?: () => Promise<void> } = {
       { event: "key.used", outcome: "success", use: "card", key: "card-1", target: "audited" },
       { event: "key.used", outcome: "success", use: "push", key: "push-1" },
     ];
-    // Each server has signed its card once, and nothing since.
+    // Each server signs its card once, when it starts.
     expect(facts).toEqual([card, push, card, push]);
   },
   "server.started": async () => {
@@ -162,7 +162,7 @@ const cases: { readonly [E in AuditEvent]?: () => Promise<void> } = {
   },
 };
 
-/** Events whose tests are with those of their part. */
+/** Events that other files test. */
 const elsewhere: { readonly [E in AuditEvent]?: string } = {
   "admin.login": "test/console/sessions.test.ts",
   "admin.write": "test/admin/audit.test.ts",

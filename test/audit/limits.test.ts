@@ -9,7 +9,7 @@ import { obedient } from "../conformance/agents.js";
 import { setConstants } from "../support/constants.js";
 import { bindings, grpcHttp } from "../support/drivers.js";
 
-/** Limits that a request meets before it is a call, and the hosts that it may not name. */
+/** Limits that apply before a request becomes a call, and hosts that a request may not name. */
 
 const records: AuditRecord[] = [];
 let server: Server | undefined;
@@ -55,7 +55,7 @@ describe.each([...bindings, grpcHttp])("a request over $name", (binding) => {
 
   it("that is too large is a limit that was hit", async () => {
     await call({ limits: { maxRequestBytes: 1_000 } }, large);
-    // Some clients of gRPC are told by a library of Connect's, which has no name for it.
+    // Connect's library answers some gRPC clients, and its error does not name the limit.
     await expect.poll(told).toMatchObject([{ event: "limit.hit", address: "127.0.0.1" }]);
     if (binding.name !== "grpc-web" && binding.name !== "grpc-http") expect(told()).toEqual([hit("maxRequestBytes")]);
   });

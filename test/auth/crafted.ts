@@ -19,7 +19,7 @@ export const publicPem = String(rsaPair.publicKey.export({ type: "spki", format:
 type Bytes = string | Uint8Array;
 
 export const b64 = (bytes: Bytes): string => Buffer.from(bytes).toString("base64url");
-/** JSON as it is, or made of a value. */
+/** Returns JSON text or bytes unchanged, and writes any other value as JSON. */
 const textOf = (json: object | Bytes): Bytes =>
   typeof json === "string" || json instanceof Uint8Array ? json : JSON.stringify(json);
 
@@ -35,7 +35,7 @@ export const hs256 =
   (secret: string): Signer =>
   (input) =>
     createHmac("sha256", secret).update(input).digest();
-/** A signature that is always the same, such as none. */
+/** Returns the same signature for every token, by default an empty one. */
 export const fixed =
   (bytes: Uint8Array = new Uint8Array()): Signer =>
   () =>
@@ -45,22 +45,22 @@ export const issuer = "https://issuer.example/a";
 export const later = (): number => Math.floor(Date.now() / 1000) + 600;
 export const goodHeader = { alg: "ES256", kid: "ec" };
 
-/** A token; what is an object is written as JSON. */
+/** A token. Header and payload are written as JSON if they are objects. */
 export function crafted(header: object | Bytes, payload: object | Bytes, signer: Signer = es256()): string {
   const input = `${b64(textOf(header))}.${b64(textOf(payload))}`;
   return `${input}.${b64(signer(input))}`;
 }
 
-/** The claims of a good token as JSON; values are JSON texts, and undefined leaves a claim out. */
+/** The claims of a valid token as JSON, with changes. Values of changes are JSON texts; undefined removes a claim. */
 export function claims(different: Readonly<Record<string, string | undefined>> = {}): string {
   const all = { iss: JSON.stringify(issuer), aud: '"agents"', sub: '"alice"', exp: String(later()), ...different };
   const members = Object.entries(all).filter(([, json]) => json !== undefined);
   return `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(",")}}`;
 }
 
-/** A token that is good but for these claims. */
+/** A token that is valid except for these claims. */
 export const claiming = (different: Readonly<Record<string, string | undefined>>): string =>
   crafted(goodHeader, claims(different));
-/** A token that is good but for these header parameters. */
+/** A token that is valid except for these header parameters. */
 export const headed = (header: object, signer?: Signer): string =>
   crafted({ ...goodHeader, ...header }, claims(), signer);

@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end();
 });
 
-/** Where metadata are served that name these keys. */
+/** Serves metadata that name the URL of these keys. Returns the port. */
 async function serve(jwks: string): Promise<number> {
   const server = createServer((_, response) => {
     response.end(JSON.stringify({ issuer: "https://issuer.example", jwks_uri: jwks }));
@@ -24,7 +24,7 @@ async function serve(jwks: string): Promise<number> {
 const parts = { limits: defaultLimits, logger: silentLogger } as unknown as SchemeParts;
 
 describe("keys that metadata name", () => {
-  // Not this machine by its name, and reached all the same.
+  // An address that reaches this machine without being recognized as local.
   const elsewhere = "0.0.0.0";
 
   it.each([
@@ -55,7 +55,7 @@ describe("keys that metadata name", () => {
     ["127.0.0.1", "localhost"],
     [elsewhere, elsewhere],
   ])("may be on %s, where the issuer is on %s", async (host, own) => {
-    // Without TLS they may only be on this machine.
+    // Without TLS, keys may only be on this machine.
     const jwks = `${host === elsewhere ? "https" : "http"}://${new URL(`http://${host}`).hostname}:9200/jwks`;
     const port = await serve(jwks);
     expect(await discoveredKeys("https://issuer.example", `http://${own}:${port}/metadata`, parts)()).toBe(jwks);

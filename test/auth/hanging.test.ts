@@ -14,7 +14,10 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 import { setConstants } from "../support/constants.js";
 
-/** What an author's function never answers holds nothing of the server, and for no longer than its limit anything of its client. */
+/**
+ * Functions of an author that never answer. They occupy nothing of the server, and the client waits no longer than the
+ * limit.
+ */
 
 const callerOf = (call: Call): Promise<CallerInput> | CallerInput => {
   const user = call.header("x-user");
@@ -44,7 +47,7 @@ const scheme = customScheme({
 });
 const open = apiKeyScheme({ in: "header", name: "X-Any", check: () => ({ owner: "any" }) });
 
-/** Whose function it is that does not answer. */
+/** Options with a function that does not answer, by its place. */
 const places: Record<string, Partial<A2AOptions>> = {
   "an authenticator": { agent, authenticator: { authenticate: (call) => callerOf(call) } },
   "a scheme": { agent: { ...agent, security: { schemes: { scheme } } } },

@@ -30,17 +30,17 @@ type Row = readonly [name: string, given: CallOptions, owner?: string];
 
 interface Table {
   readonly scheme: SecurityScheme;
-  /** What may be in no answer and no line of the log. */
+  /** Texts that must not appear in an answer or in the log. */
   readonly secrets: readonly string[];
-  /** Rows without an owner are refused. */
+  /** Credentials with their owner. Credentials without an owner are refused. */
   readonly rows: readonly Row[];
-  /** Clients of gRPC and Connect write no query. */
+  /** True if the client has to write the URL itself, which clients of gRPC and Connect do not. */
   readonly needsUrl?: boolean;
 }
 
 const keys = [{ owner: "alice", key }];
 
-/** What an issuer says of a token by this name, as JSON. */
+/** Changes to the issuer's answer about a token, as JSON by the token's name. */
 const opaque: Record<string, string> = {
   good: "{}",
   "of several audiences": '{"aud":["others","agents"]}',
@@ -71,7 +71,7 @@ const opaque: Record<string, string> = {
 const accepted = 4;
 const opaqueOf = (name: string): string => `opaque-${name.replaceAll(/[ ,]+/g, "-")}`;
 for (const [name, json] of Object.entries(opaque)) {
-  // Of members by one name the last one counts.
+  // The last of two members with the same name counts.
   const usual = `"active":true,"iss":"${issuer.url}","aud":"agents","sub":"alice"`;
   issuer.opaque.set(opaqueOf(name), json === "{}" ? `{${usual}}` : `{${usual},${json.slice(1)}`);
 }

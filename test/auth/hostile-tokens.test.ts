@@ -26,7 +26,7 @@ import { everyBinding, type SecuredWorld, say, securedAgent, titleOf } from "./w
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/** Where tokens say that their keys are: nothing may ask here. */
+/** Serves the keys that hostile tokens point to. The server under test must never request them. */
 const theirs = createServer((_request, response) => {
   asked++;
   response.end(JSON.stringify({ keys: [{ ...strangerJwk, kid: "theirs", alg: "ES256" }] }));
@@ -36,7 +36,7 @@ const strangerJwk = stranger.publicKey.export({ format: "jwk" });
 const byStranger = es256(stranger.privateKey);
 const there = (): string => `http://127.0.0.1:${(theirs.address() as AddressInfo).port}/jwks`;
 
-/** Names that are no owner's: the token is good, and its caller has no place here. */
+/** Subjects that are not valid names of owners. The tokens are valid, but their callers are refused. */
 const nobody: Record<string, string> = {
   "a null character": '"ali\\u0000ce"',
   "a line": '"alice\\n"',
@@ -47,7 +47,7 @@ const nobody: Record<string, string> = {
   "2,000 letters": `"${"a".repeat(2_000)}"`,
 };
 
-/** Owners by how their token is made; everything else is refused. */
+/** Tokens that are accepted, with their owners. All other tokens are refused. */
 const good: Record<string, readonly [owner: string, token: () => string]> = {
   "as it should be": ["alice", () => headed({})],
   "signed by RSA": ["alice", () => headed({ alg: "RS256", kid: "rsa" }, rs256)],
@@ -57,7 +57,7 @@ const good: Record<string, readonly [owner: string, token: () => string]> = {
   "that ends in another age": ["alice", () => claiming({ exp: "1e300" })],
   "for several audiences, one of them odd": ["alice", () => claiming({ aud: '[{}, 7, "agents"]' })],
   "with the padding of base64": ["alice", () => `${headed({})}==`],
-  // RFC 7519, 4: of claims by one name the last one, where they are not refused.
+  // The last of two claims with the same name counts, unless duplicates are refused (RFC 7519, 4).
   "with two subjects": [
     "mallory",
     () => crafted(goodHeader, claims().replace("{", '{"sub":"x",').replace("alice", "mallory")),
@@ -220,7 +220,10 @@ interface End {
   readonly text: string;
 }
 
-/** How a call with a token ends over each binding of a case; what answers and log say of it holds nothing of it. */
+/**
+ * Returns how a call with a token ends, over some of the bindings. Checks that answers and log contain no part of the
+ * token.
+ */
 async function ends(token: string, at: number): Promise<Map<string, End>> {
   const before = world.log.lines.length;
   const all = new Map<string, End>();
@@ -236,7 +239,7 @@ async function ends(token: string, at: number): Promise<Map<string, End>> {
   return all;
 }
 
-/** Cases with their numbers. */
+/** Cases with their positions. */
 const numbered = <T>(cases: Record<string, T>): [name: string, at: number, one: T][] =>
   Object.entries(cases).map(([name, one], at) => [name, at, one]);
 

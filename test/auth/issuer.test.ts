@@ -160,7 +160,7 @@ describe("a verified token", () => {
     const bearer = await issuer.token({ exp: end });
     expect((await call(world, bearer)).error).toBeUndefined();
     expect((await call(world, bearer)).error).toBeUndefined();
-    // Five seconds are tolerated for clocks that differ.
+    // The server tolerates a clock difference of five seconds.
     await expect
       .poll(async () => (await call(world, bearer)).error?.message, { timeout: 30_000, interval: 250 })
       .toBe("The token has expired.");
@@ -189,12 +189,12 @@ describe("failed attempts", () => {
       reasons.push((await (world.drivers.get(title) as Driver).call("ListTasks", {}, wrong)).error?.reason);
     }
     expect(reasons).toEqual([...Array(5).fill("UNAUTHENTICATED"), "TOO_MANY_REQUESTS", "TOO_MANY_REQUESTS"]);
-    // Not even a good one is looked at: it could be a guess.
+    // Even a valid token is refused unchecked, because it could be a guess.
     const { error, headers } = await call(world, await issuer.token({ sub: "bob" }));
     expect(error?.reason).toBe("TOO_MANY_REQUESTS");
     expect(Number(headers["retry-after"])).toBeGreaterThan(0);
     expect((await call(world, good)).error).toBeUndefined();
-    // Another address is another matter.
+    // The limit does not apply to another address.
     const elsewhere = world.drivers.get("fetch, rest") as Driver;
     expect((await elsewhere.call("ListTasks", {}, wrong)).error?.reason).toBe("UNAUTHENTICATED");
   });

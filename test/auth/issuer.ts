@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
 
-/** How the issuer answers when it is asked for its keys. */
+/** The issuer's answer to a request for its keys. */
 export type Mood = "well" | "fails" | "stalls" | "floods" | "lies" | "redirects";
 
 interface Key {
@@ -15,22 +15,25 @@ interface Key {
 /** Claims that differ from those of an ordinary token; undefined leaves one out. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** An issuer of tokens on this machine, whose keys rotate when a test says so and which can behave badly. */
+/** An issuer of tokens on this machine. Tests rotate its keys and choose how it misbehaves. */
 export class TestIssuer {
   readonly url: string;
   mood: Mood = "well";
-  /** How often it was asked for keys. */
+  /** Number of requests for keys. */
   asked = 0;
-  /** What its metadata say beside or instead of the truth. */
+  /** Members of its metadata that are added or replaced. */
   metadata: Readonly<Record<string, unknown>> = {};
-  /** What it says of opaque tokens (RFC 7662), also as JSON, or the status that it has for them, and how often it was asked. */
+  /**
+   * Answers about opaque tokens (RFC 7662): an object, JSON text or an HTTP status. `introspected` counts the
+   * questions.
+   */
   readonly opaque = new Map<string, object | string | number>();
   introspected = 0;
-  /** How many such questions are open, and the most that ever were; they are answered when the test lets them. */
+  /** Number of open questions, and the maximum so far. The issuer answers them when `whenOpened` resolves. */
   open = 0;
   mostOpen = 0;
   whenOpened: Promise<void> | undefined;
-  /** Every token that it made. */
+  /** All tokens that were issued. */
   readonly made: string[] = [];
   readonly #server: Server;
   #keys: Key[];
@@ -54,19 +57,19 @@ export class TestIssuer {
     return `${this.url}/jwks`;
   }
 
-  /** A key that comes; the old ones stay or go. */
+  /** Adds a key. Keeps or removes the old ones. */
   async rotate({ keepOld = true } = {}): Promise<void> {
     const key = await newKey(`k${Math.random()}`);
     this.#keys = keepOld ? [...this.#keys, key] : [key];
   }
 
-  /** A token of the newest key. */
+  /** A token signed with the newest key. */
   async token(claims: Claims = {}, header: Record<string, unknown> = {}): Promise<string> {
     const key = this.#keys.at(-1) as Key;
     return this.#sign(key.privateKey, claims, { kid: key.kid, ...header });
   }
 
-  /** A token signed with another key than it says. */
+  /** A token whose signature is not made with the key that its header names. */
   async forged(claims: Claims = {}, header: Record<string, unknown> = {}): Promise<string> {
     const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
     const jwk = await exportJWK(publicKey);

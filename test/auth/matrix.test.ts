@@ -23,7 +23,7 @@ const basic = (text: string): CallOptions => ({
   headers: { Authorization: `Basic ${Buffer.from(text).toString("base64")}` },
 });
 
-/** Secrets that may show nowhere. */
+/** Secrets that must not appear in answers or logs. */
 const secrets = [
   "client secret",
   "client%20secret",
@@ -34,7 +34,7 @@ const secrets = [
   "hawk-secret",
 ];
 
-/** How a call ends: its caller, or why it is refused. */
+/** Result of a call: its owner, or the reason of the refusal. */
 type End =
   | { readonly owner: string }
   | { readonly reason: string; readonly message: string; readonly challenge: string };
@@ -49,10 +49,10 @@ const none = "Valid credentials are required.";
 
 interface Row {
   readonly name: string;
-  /** What the client sends. */
+  /** The credentials that the client sends. */
   readonly send: (issuer: TestIssuer) => CallOptions | Promise<CallOptions>;
   readonly end: End;
-  /** Only where a client writes the URL itself. */
+  /** True if the client has to write the URL itself. */
   readonly needsUrl?: boolean;
 }
 
@@ -295,7 +295,7 @@ tables["OpenID Connect"] = {
   rows: ofJwt,
 };
 
-/** An opaque token that the issuer says this of. */
+/** An opaque token about which the issuer answers this. */
 const opaque = (says: (issuer: TestIssuer) => object): Row["send"] => {
   return (issuer) => {
     const token = `opaque-${Math.random()}`;
@@ -369,17 +369,17 @@ async function hs256(issuer: TestIssuer): Promise<string> {
     .digest("base64url")}`;
 }
 
-/** The same token for somebody else. */
+/** The same token with another subject. */
 function changed(token: string): string {
   const [header, payload = "", signature] = token.split(".");
   const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as object;
   return `${header}.${part({ ...claims, sub: "bob" })}.${signature}`;
 }
 
-/** How a row ends, as far as bindings have different words for it. */
+/** The kind of a result, with all words in which bindings may differ. */
 const kindOf = ({ end }: Row): string => ("owner" in end ? "accepted" : `${end.reason}: ${end.message}`);
 
-// Every row once, each end over each binding, and each scheme over each binding.
+// Each row once, each kind of result over each binding, and each scheme over each binding.
 const covered = cover(
   Object.entries(tables).flatMap(([scheme, { rows }]) =>
     rows.flatMap((row) => everyBinding.map((binding) => ({ scheme, row, binding: titleOf(binding) }))),
@@ -411,10 +411,10 @@ describe.each(Object.entries(tables))("%s", (table, { scheme, scopes = [] }) => 
     const rows = ofScheme.filter((each) => each.binding === title).map(({ row }) => row);
     it.each(rows.map((row) => [row.name, row] as const))("%s", async (_row, { send, end, needsUrl = false }) => {
       const driver = world.drivers.get(title) as Driver;
-      // Clients of these bindings write no URL: whoever has only a query key cannot call them.
+      // Clients of these bindings do not write the URL, so they cannot send a key in the query.
       if (needsUrl && !["jsonrpc", "rest"].includes(name)) return;
       const options = await send(issuer);
-      // Twice: what was remembered of the first call changes nothing.
+      // The second call checks that the cached result of the first one changes nothing.
       for (let i = 0; i < 2; i++) {
         const reply = await driver.call("SendMessage", say("turn"), options);
         if ("owner" in end) expect(JSON.stringify(reply.message)).toContain(`"owner":"${end.owner}"`);

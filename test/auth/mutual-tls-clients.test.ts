@@ -22,13 +22,13 @@ const impostor = certificates.make("authority", { kind });
 
 const good = certificates.make("nightly", { by: authority, kind });
 
-/** What a client shows, and how its call ends: with the owner, refused, or closed by TLS. */
+/** A client's certificate, and the expected result: the owner, a refusal, or a connection closed by TLS. */
 const shown: Record<string, readonly [Pair | undefined, RegExp]> = {
   "the right certificate": [good, /^CN=nightly$/],
   "one for clients alone": [certificates.make("nightly", { by: authority, usage: "clientAuth" }), /^CN=nightly$/],
   "one of an elliptic curve": [certificates.make("nightly", { by: authority, kind: "ec" }), /^CN=nightly$/],
   "no certificate": [undefined, /^refused$/],
-  // OpenSSL leaves the error of a wrong signature where Node.js takes it for one of the connection, which it then closes.
+  // OpenSSL keeps the error of a wrong signature. Node.js takes it for a connection error and closes the connection.
   "one of another authority by the same name": [certificates.make("nightly", { by: impostor }), /^(?:refused|closed)$/],
   "one that signs itself": [certificates.make("nightly"), /^refused$/],
   "one that has expired": [certificates.make("nightly", { by: authority, to: "20210101000000Z" }), /^refused$/],

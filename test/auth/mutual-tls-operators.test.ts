@@ -10,7 +10,7 @@ import { type ConsoleWorld, openConsole, own } from "../console/world.js";
 import { Certificates } from "../server/certificates.js";
 import { testTls } from "../server/tls.js";
 
-/** Operators that show a certificate, with and without a trusted proxy in front of them. */
+/** Operators with a certificate, with and without a trusted proxy in front of the server. */
 
 const certificates = new Certificates();
 const authority = certificates.make("authority");
@@ -25,7 +25,7 @@ afterAll(() => certificates.clean());
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What a proxy may send along with its own certificate. */
+/** Headers that a proxy may send along with its own certificate. */
 const forwarded: readonly (readonly [string, Headers])[] = [
   ["without a header", {}],
   ["with X-Forwarded-For", { "x-forwarded-for": "192.0.2.1", "x-forwarded-proto": "https" }],
@@ -37,7 +37,7 @@ interface Shown {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Sends a request with the good certificate. */
+/** Sends a request with the accepted certificate. */
 function show(url: string, headers: Headers = {}, method = "GET"): Promise<Shown> {
   return new Promise((resolve, reject) => {
     const request = https.request(url, { method, headers, agent: false, ca: testTls.cert, ...good });
@@ -73,7 +73,7 @@ describe("the console with mutualTls", () => {
     const { status, headers: answered } = await logIn(direct, headers);
     expect(status).toBe(204);
     const cookie = answered["set-cookie"]?.[0]?.split(";", 1)[0] ?? "";
-    // A request whose session has ended is answered with 401.
+    // An ended session would be answered with 401.
     expect((await show(`${direct.base}/api/admin/metrics`, { ...own, cookie })).status).toBe(200);
   });
 
@@ -88,7 +88,7 @@ describe.each(["/v1/server", "/metrics"])("a2a.admin.handler with mutualTls, %s"
     for (const close of closing) await close();
   });
 
-  /** Returns the URL of a service that is mounted in a server of somebody else. */
+  /** Returns the URL of a service mounted in another application's server. */
   async function mounted(options: object = {}): Promise<string> {
     const agents = { agent: obedient("mounted"), store: memoryStore() };
     const a2a: A2A = createA2A({ ...agents, audit: false, metrics: true, admin, ...options });

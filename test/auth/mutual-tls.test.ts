@@ -39,7 +39,7 @@ afterAll(async () => {
   certificates.clean();
 });
 
-/** What lets nobody in; without a certificate is one of them. */
+/** Certificates that are refused. Undefined stands for a client without a certificate. */
 const wrong: readonly (Pair | undefined)[] = [undefined, stranger, expired, early];
 
 /** Every way to call over TLS, on both ports. */

@@ -8,7 +8,7 @@ import { keyPair } from "../card/signing/keys.js";
 import { obedient } from "../conformance/agents.js";
 import { healthService, reflectionVersions } from "../support/grpc-services.js";
 
-/* What nobody needs credentials for, where all calls do: cards, keys, health, and reflection where it is on. */
+/* Endpoints that need no credentials although all calls do: cards, keys, health and reflection, if it is enabled. */
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -30,7 +30,7 @@ async function serve(more: Partial<ServerOptions> = {}): Promise<Server> {
   return server;
 }
 
-/** Clients of gRPC on both ports. */
+/** gRPC clients of both ports. */
 function clients({ port, grpcPort }: Server): Client[] {
   return [port, grpcPort].map((each) => {
     const client = new GrpcClient(`127.0.0.1:${each}`, credentials.createInsecure());
@@ -75,7 +75,7 @@ describe("a server whose calls all need credentials", () => {
 
   it("answers gRPC's health and reflection on both ports, wrong credentials or not", async () => {
     const server = await serve({ limits: { shutdownGraceMs: 50, maxFailedAttempts: 1 } });
-    // Nor does it count who has failed too often.
+    // The limit of failed attempts does not apply to these endpoints either.
     for (let i = 0; i < 3; i++) await fetch(`${server.url}/tasks`, { headers: { "x-key": "a-wrong-key-0815" } });
     for (const client of clients(server)) {
       expect(await unary(client, healthService.Check)).toMatchObject({ status: "SERVING" });

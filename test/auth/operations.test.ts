@@ -11,15 +11,15 @@ import { everyBinding, type SecuredWorld, say, secured, titleOf } from "./world.
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/** A configuration of Alice's task, which is there. */
+/** The id of an existing push configuration of Alice's task. */
 const configId = "a-configuration";
 const secrets = { token: "her-token", authentication: { scheme: "Bearer", credentials: "her-credentials" } };
 
 const as = (token: string): CallOptions => ({ headers: { Authorization: `Bearer ${token}` } });
 
 /**
- * A request of any rpc about a task, made from the descriptor alone: whatever the contract gets later is asked here, too. A
- * task's id is in `taskId`, in the message, or else in `id`.
+ * Makes a request about a task for any rpc, from the descriptor alone, so that it covers rpcs added later. The id of
+ * the task is in `taskId`, in the message, or else in `id`.
  */
 function about(method: DescMethod, taskId: string, tenant: string): JsonObject {
   const names = method.input.fields.map(({ localName }) => localName);
@@ -35,7 +35,7 @@ function about(method: DescMethod, taskId: string, tenant: string): JsonObject {
 
 const isUnary = (method: DescMethod): boolean => method.methodKind === "unary";
 
-/** An answer with everything that the client can see, but for what differs from call to call. */
+/** Everything that the client can see of an answer, without the parts that differ between any two calls. */
 async function seen(driver: Driver, method: DescMethod, request: JsonObject, options: CallOptions, taskId: string) {
   const reply = isUnary(method)
     ? await driver.call(method.name, request, options)
@@ -49,10 +49,13 @@ async function seen(driver: Driver, method: DescMethod, request: JsonObject, opt
   return { text, reason: reply.error?.reason };
 }
 
-/** As long as the ids of tasks are, so that lengths are the same. */
+/** An unknown id with the length of a task's id, so that answers have the same length. */
 const unknown = "01a1fdef-a9b7-72bd-98a6-000000000000";
 
-/** Every method over every binding; in `npm test` each method over a server and by `fetch`, and each kind of method over each binding. */
+/**
+ * Every method over every binding. `npm test` tries each method over a server and by `fetch`, and each kind of method
+ * over each binding.
+ */
 const calls = cover(
   everyBinding.flatMap((binding) => A2AService.methods.map((method) => ({ binding, method, title: titleOf(binding) }))),
   ({ binding, method, title }) => [
@@ -101,7 +104,7 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
           expect(reason).toBe("UNAUTHENTICATED");
         }
       }
-      // Another user, and the same user in another tenant: as if the task were not there.
+      // Another user, or the same user in another tenant, gets the answer for an unknown task.
       for (const [token, tenant] of [
         ["bob", "north"],
         ["alice", "south"],
@@ -112,7 +115,7 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
         expect(theirs).toEqual(none);
         for (const hers of ["Which one?", "hers", "her-"]) expect(theirs.text).not.toContain(hers);
       }
-      // It is still there for its owner, as it was.
+      // The owner still finds the task unchanged.
       const { message } = await driver.call("GetTask", { tenant: "north", id }, as("alice"));
       expect(message).toMatchObject({ id, status: { state: "TASK_STATE_INPUT_REQUIRED" } });
       expect(message?.history).toHaveLength(1);
@@ -132,7 +135,7 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
   );
 });
 
-/** The first thing that a stream brings. */
+/** The first message of a stream. */
 async function first(driver: Driver, method: DescMethod, request: JsonObject) {
   const stream = driver.stream(method.name, request, as("alice"));
   const item = await stream.next();

@@ -18,7 +18,7 @@ const tokens = [
   { owner: "dot", token: "dot" },
 ];
 const security = { schemes: { bearer: httpBearerScheme({ tokens }) } };
-/** The same, found by the seam below. */
+/** The same check, as an authenticator. */
 const authenticator = {
   authenticate: (call: { header(name: string): string | undefined }) =>
     tokens.find(({ token }) => call.header("authorization") === `Bearer ${token}`),
@@ -38,7 +38,7 @@ const agent = {
 describe.each([
   ["declared", { agent: { ...agent, security }, ownerOf }],
   ["found by an authenticator", { agent, authenticator, ownerOf }],
-  // An interceptor of the author's may lead a call to another agent, which looks at the caller again.
+  // An author's interceptor may pass a call on to another agent, whose guard checks the caller again.
   ["declared, behind interceptors", { agent: { ...agent, security }, ownerOf, interceptors: [passing] }],
 ] as const)("callers %s, whose organisation owns what they create,", (_title, options) => {
   let world: SecuredWorld;

@@ -8,7 +8,10 @@ import { type SecuredWorld, say, securedAgent } from "./world.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/* A key in the query, over the bindings whose clients write no URL: whoever writes one all the same is let in, or not, like everybody. */
+/*
+ * Keys in the query, over bindings whose clients write no URL. A client that still writes one is judged as over any
+ * other binding.
+ */
 
 const path = (rpc: string, query: string): string => `/${A2AService.typeName}/${rpc}?${query}`;
 const binary = (rpc: string): Buffer => Buffer.from(bytesOf({ rpc, request: say("turn") }));

@@ -239,7 +239,7 @@ describe("several agents", () => {
       expect(await call("tokens", withToken)).toBeUndefined();
       expect(await call("keys", withToken)).toBe("UNAUTHENTICATED");
       expect(await call("tokens", withKey)).toBe("UNAUTHENTICATED");
-      // Nobody without credentials hears that there is no such tenant.
+      // A caller without credentials does not learn that the tenant does not exist.
       expect(await call("nowhere", {})).toBe("UNAUTHENTICATED");
       expect(await call("nowhere", withToken)).toBe("UNAUTHENTICATED");
       expect(await call("nowhere", withKey)).toBe("INVALID_PARAMS");

@@ -16,7 +16,7 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 import { Log } from "./world.js";
 
-/** What the start says of two schemes that know a caller by the same name. */
+/** Checks at the start of two schemes that may give a caller the same name. */
 
 const issuer = "https://issuer.example";
 const token = { issuer, audience: "agents" };
@@ -25,7 +25,7 @@ const introspection = { url: `${issuer}/introspect`, clientId: "a", clientSecret
 const other = { ...token, issuer: "https://other.example" };
 const owner = (): string => "ann";
 
-/** Schemes that give the name, by where they have it from. */
+/** Schemes that give the name, by the source of the name. */
 const kinds: Record<string, Record<string, (name: string) => SecurityScheme>> = {
   issuer: {
     jwt: () => jwtScheme({ ...token, jwks: { keys: [] } }),
@@ -51,7 +51,7 @@ const kinds: Record<string, Record<string, (name: string) => SecurityScheme>> = 
 
 type End = "refused" | "warned of" | "taken";
 
-/** By the sources of both names, in the order above. */
+/** Results by the sources of both names, in the order of `kinds`. */
 const ends: Record<string, End> = {
   "issuer, issuer": "taken",
   "issuer, another issuer": "refused",
@@ -80,7 +80,7 @@ const pairs: readonly Pair[] = all.flatMap((a, i) =>
   })),
 );
 
-/** What the start says of them: nothing, a warning or the refusal. */
+/** Returns the start's warnings or its error. Empty if it accepts the schemes silently. */
 async function said(schemes: AgentSecurity["schemes"], require?: AgentSecurity["require"]): Promise<string> {
   const logger = new Log();
   const tls = "tls.ca";
@@ -99,7 +99,7 @@ const words: Record<End, RegExp> = {
   taken: /^$/,
 };
 
-// The name has the form of a subject, so that an authority may give it.
+// The name has the form of a certificate's subject, so that an authority can give it.
 describe.each(pairs.map((pair) => [pair.title, pair] as const))("one name in %s", (_title, { schemes, end }) => {
   it(`is ${end}, in either order`, async () => {
     const { a, b } = schemes("CN=ann", "CN=ann") as { a: SecurityScheme; b: SecurityScheme };

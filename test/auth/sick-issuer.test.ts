@@ -11,7 +11,7 @@ import { type SecuredWorld, securedAgent } from "./world.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Questions that an authorization server has no answer to: whom they keep out, and how many more it is asked. */
+/** Failed questions to an authorization server: the callers that they keep out, and how many more questions follow. */
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -43,7 +43,7 @@ async function start(
   return { issuer, world };
 }
 
-/** What becomes of a call with a token from an address. */
+/** Makes a call with a token from an address. Returns the reason of its error, or undefined. */
 async function call(world: SecuredWorld, token: string, address = "192.0.2.1"): Promise<string | undefined> {
   const headers = { Authorization: `Bearer ${token}`, "X-Forwarded-For": address };
   const { error } = await (world.drivers.get("rest") as Driver).call("ListTasks", {}, { headers });
@@ -69,7 +69,7 @@ describe("a token that the issuer fails at", () => {
     expect(issuer.introspected).toBe(3);
     expect(await call(world, "good-0")).toBe("UNAVAILABLE");
     expect(await call(world, "good-0", "192.0.2.2")).toBeUndefined();
-    // What was verified is remembered, for whoever brings it.
+    // The verified token is cached for all addresses.
     expect(await call(world, "good-0")).toBeUndefined();
   });
 
@@ -80,7 +80,7 @@ describe("a token that the issuer fails at", () => {
     expect(await call(world, "good-1", addressOf(99))).toBe("UNAVAILABLE");
     expect(issuer.introspected).toBe(1 + 4 + 1);
     expect(await call(world, "good-2", "192.0.2.9")).toBeUndefined();
-    // The issuer has answered: it is well.
+    // The issuer has answered since, so it is taken to work again.
     expect(await call(world, "good-1", addressOf(99))).toBeUndefined();
   });
 });
@@ -110,7 +110,7 @@ describe("an issuer that takes its time", () => {
     const { issuer, world, answer } = await slow();
     const others = ["good-1", "good-2"].map((token) => call(world, token));
     await expect.poll(() => issuer.open, { timeout: 20_000 }).toBe(2);
-    // More than may wait, each with a token of its own. They should be here before the answer.
+    // More calls than may wait, each for the same token. They should arrive before the issuer answers.
     const calls = Array.from({ length: 150 }, () => call(world, "good-0"));
     await new Promise((resolve) => setTimeout(resolve, 500));
     answer();

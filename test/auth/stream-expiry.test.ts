@@ -6,7 +6,7 @@ import type { CallOptions } from "../support/driver.js";
 import { TestIssuer } from "./issuer.js";
 import { everyBinding, type SecuredWorld, say, secured, titleOf } from "./world.js";
 
-/** Streams end with the credentials that they began with, and their tasks go on. */
+/** Streams end when the credentials that started them expire. Their tasks continue. */
 
 const records: AuditRecord[] = [];
 let issuer: TestIssuer;

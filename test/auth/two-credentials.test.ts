@@ -18,7 +18,7 @@ const names = ["key", "basic", "bearer"] as const;
 type Name = (typeof names)[number];
 type Shown = "good" | "wrong" | "absent" | "no scope";
 
-/** A call that shows credentials of several schemes at once. */
+/** A call with credentials of several schemes. */
 function callWith(shown: Record<Name, Shown>): Call {
   return new Call({
     binding: "test",
@@ -35,7 +35,7 @@ interface World {
   readonly audited: AuditFacts[];
 }
 
-/** A guard of alternatives, each with schemes that all have to be met; some of the schemes answer later. */
+/** A guard with alternative requirements, each of one or more schemes. The schemes in `slow` answer asynchronously. */
 function worldOf(require: readonly (readonly Name[])[], slow: readonly Name[]): World {
   const guessed = new Set<Name>();
   const audited: AuditFacts[] = [];
@@ -59,7 +59,7 @@ function worldOf(require: readonly (readonly Name[])[], slow: readonly Name[]): 
   return { guard: guards.ofAgent({ schemes, require: requirements }, () => ""), guessed, audited };
 }
 
-/** What admits a call, or the error that refuses it. */
+/** The caller of an admitted call, or the error of a refused one. */
 const endOf = async (guard: Guard, call: Call): Promise<unknown> => {
   try {
     return await guard.admit(call);

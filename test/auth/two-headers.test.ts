@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** What a server answers on a connection, as text. */
+/** Sends bytes on a new connection. Returns the server's answer as text. */
 async function exchange(port: number, bytes: Uint8Array, isOver: (text: string) => boolean): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   await once(socket, "connect");
@@ -32,13 +32,13 @@ async function exchange(port: number, bytes: Uint8Array, isOver: (text: string) 
   return text;
 }
 
-/** A call of HTTP/2 whose header fields may have one name twice. */
+/** A call over HTTP/2 that may send a header field twice. */
 function http2Call(headers: readonly (readonly [string, string])[], body = new Uint8Array()): Buffer {
   const all = Buffer.concat(headers.map(([name, value]) => fields({ [name]: value })));
   return Buffer.concat([begun, frame(HEADERS, END_HEADERS, 1, all), frame(DATA, END_STREAM, 1, body)]);
 }
 
-/** The answer to a call of HTTP/1.1, up to its end: its connection is closed. */
+/** Makes a call over HTTP/1.1. Returns its answer when the server closes the connection. */
 function http1Call(
   line: string,
   headers: readonly string[],
@@ -53,7 +53,7 @@ function http1Call(
 
 const port = (): number => Number(new URL(world.address.url).port);
 
-/** Whether a server refuses the credentials, by the ways that a client may send two of them. */
+/** Ways to send several Authorization headers. Each returns true if the server refuses them. */
 const ways: Record<string, (authorization: readonly string[]) => Promise<boolean>> = {
   "HTTP/1.1": async (authorization) => {
     const answer = await http1Call("GET /tasks", ["a2a-version: 1.0"], authorization);
@@ -94,7 +94,7 @@ async function refusedByGrpc(grpcPort: number, authorization: readonly string[])
     ["te", "trailers"],
     ...authorization.map((value) => ["authorization", value] as const),
   ] as const;
-  // The status is in trailers, which are compressed: the log of calls has it, too.
+  // The trailers with the status are compressed, so the status is read from the log of calls.
   const before = world.log.text.length;
   const seen = (): string => world.log.text.slice(before);
   await exchange(grpcPort, http2Call(headers, new Uint8Array(5)), () => seen().includes("grpc"));

@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A guard whose one scheme takes its time, until the test has an answer for a user. */
+/** A guard with one scheme, whose checks end when the test answers for their user. */
 function world(limits: Partial<Limits>) {
   const begun: string[] = [];
   const answers = new Map<string, (found: { owner: string } | Refusal) => void>();
@@ -55,7 +55,7 @@ describe("credentials of one address that are being checked", () => {
     expect(begun).toEqual(["a", "b", "e", "c"]);
     for (const user of ["a", "c", "d", "e"]) await answer(user);
     expect((await Promise.all([...all, other])).map(({ owner }) => owner)).toEqual(["a", "b", "c", "d", "e"]);
-    // Nothing is left of them.
+    // The finished checks occupy no place.
     const again = ["f", "g"].map((user) => admit(user));
     expect(begun.slice(-2)).toEqual(["f", "g"]);
     for (const user of ["f", "g"]) await answer(user);
@@ -119,7 +119,7 @@ describe("credentials of one address that are being checked", () => {
     expect(begun).toEqual(["never", "next"]);
     const late = quietly(admit("late"));
     await vi.advanceTimersByTimeAsync(1_000);
-    // The place of the one before is free at the same moment.
+    // The check before it timed out and freed its place at the same moment.
     expect([begun.length, await Promise.race([late, "waits"])]).toEqual([3, "waits"]);
   });
 

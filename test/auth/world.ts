@@ -9,12 +9,12 @@ import { setConstantsOfFile } from "../support/constants.js";
 import type { Address, Driver } from "../support/driver.js";
 import { type Binding, bindings, fetchBindings, grpcHttp } from "../support/drivers.js";
 
-/** Every binding of a server, and those of `createA2A().fetch`. */
+/** Every binding of a server and of `createA2A().fetch`. */
 export const everyBinding: readonly Binding[] = [...bindings, grpcHttp, ...fetchBindings];
 
 export const titleOf = ({ name, title = name }: Binding): string => title;
 
-/** What was logged, whole. */
+/** Records all log lines with their facts. */
 export class Log implements Logger {
   readonly lines: string[] = [];
   readonly debug = this.#line("debug");
@@ -33,7 +33,7 @@ export class Log implements Logger {
   }
 }
 
-/** A server whose agents are secured, reached over every binding. */
+/** A server with secured agents, and a client for every binding. */
 export interface SecuredWorld {
   readonly drivers: ReadonlyMap<string, Driver>;
   readonly address: Address;
@@ -41,9 +41,9 @@ export interface SecuredWorld {
   close(): Promise<void>;
 }
 
-/** Starts a server and, beside it, the same for `fetch`. */
+/** Starts a server, and the same agents for `fetch`. */
 export async function secured(options: AgentsInput & Partial<A2AOptions>): Promise<SecuredWorld> {
-  // The audit log joins nothing, so that tests see each record.
+  // The limits are high, so that the audit log does not join records.
   setConstantsOfFile(auditBounds, { records: 1_000_000, recordsPerSource: 1_000_000 });
   const log = new Log();
   const limits = { shutdownGraceMs: 50, maxFailedAttempts: 1_000_000, ...options.limits };
@@ -67,7 +67,7 @@ export async function secured(options: AgentsInput & Partial<A2AOptions>): Promi
   return { drivers, address, log, close };
 }
 
-/** The same with one agent. */
+/** Starts a server with one secured agent. */
 export function securedAgent(security: AgentSecurity, more: Partial<A2AOptions> = {}): Promise<SecuredWorld> {
   return secured({ agent: { ...obedient("secured"), security }, ...more });
 }
