@@ -102,7 +102,7 @@ describe("interfacesOf()", () => {
       ["https://example.org/a", "JSONRPC", "1.0", "t"],
       ["https://example.org/a", "HTTP+JSON", "1.0", "t"],
       ["https://example.org/a", "urn:parley:binding:connect:v1", "1.0", "t"],
-      // Versions whose messages have no tenant.
+      // Messages of these versions have no tenant.
       ["https://example.org/a/t", "JSONRPC", "0.3", ""],
       ["https://example.org/a/t", "HTTP+JSON", "0.3", ""],
       ["https://example.org/a/t/", "JSONRPC", "0.2", ""],

@@ -7,7 +7,10 @@ import { obedient } from "../conformance/agents.js";
 import { setConstantsOfFile } from "../support/constants.js";
 import type { Reply } from "../support/driver.js";
 
-/** The extended card as a function of its caller, which takes time, fails, hangs and answers nonsense (specification 3.1.11, 13.3). */
+/**
+ * Extended cards that depend on the caller (specification 3.1.11, 13.3). The function may be slow, fail, hang or return
+ * an invalid card.
+ */
 
 const owners = ["ann", "bob", "mallory", "slow", "broken", "absurd", "hanging"];
 const records: AuditRecord[] = [];

@@ -4,7 +4,7 @@ import { artifact, completed, inputRequired, working } from "parley-a2a";
 
 const holder = randomUUID().slice(0, 8);
 
-/** Notes what is about to be done, with a time that all processes share. */
+/** Records a side effect with a time that all processes share. */
 function effect(turn, step, value) {
   const at = Number(process.hrtime.bigint() / 1_000n) / 1_000;
   const { taskId: task, attempt } = turn;
@@ -13,12 +13,13 @@ function effect(turn, step, value) {
   return value;
 }
 
-/** Another server of the same agent, which gets the sub-tasks. */
+/** Another server with the same agent, which receives the sub-tasks. */
 export const remoteAgents = process.env.CHAOS_PEER === undefined ? {} : { peer: process.env.CHAOS_PEER };
 
 /**
- * Streams numbered pieces, every third after a step. Each tells the message, the attempt, the process and its number. `stubborn` goes
- * on though its signal fires, as an agent may; `delegates` has another server do the work.
+ * Streams numbered pieces, with a step before every third. Each piece names the message, the attempt, the process and
+ * its number. If `stubborn`, it continues after its signal has fired, as an agent may. If `delegates`, another server
+ * does the work.
  */
 export default {
   card: { name: "Chaos", description: "Numbers its pieces.", version: "1.0.0", skills: [] },

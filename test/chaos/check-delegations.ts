@@ -2,7 +2,7 @@ import type { Add, Tasks } from "./check.js";
 import { marksOf, originsIn, relayedIn, stateIn } from "./marks.js";
 import type { FinalTask } from "./records.js";
 
-/** Checks that a task has one sub-task at most, and relays each of its pieces once and in order. */
+/** Checks that a task has at most one sub-task, and relays each piece of it once and in order. */
 export function checkDelegations(all: readonly FinalTask[], tasks: Tasks, add: Add): void {
   const parts = new Map<string, string[]>();
   for (const { id, parent } of all) {

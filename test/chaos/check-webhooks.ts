@@ -6,12 +6,15 @@ import type { Noted } from "./records.js";
 type Notified = Extract<Noted, { kind: "notified" }>;
 type Disturbed = Extract<Noted, { kind: "disturbed" }>;
 
-/** Time after a disturbance within which what was sent before it may still arrive: TCP sends it again, later and later. */
+/**
+ * Time after a disturbance in which data sent before it may still arrive, because TCP repeats it with growing delays.
+ */
 const LATE_MS = 5_000;
 
 /**
- * A sender that is suspended for longer than its lease loses it, while its notification is processed. It ends
- * requests of its own before that; the share leaves time for a heartbeat that was due.
+ * Share of the lease after which a second sender may appear. A suspended sender loses its lease while the receiver
+ * still handles its notification. A running sender ends its requests before that. The share leaves time for a heartbeat
+ * that was due.
  */
 const LEASE_SHARE = 0.6;
 
@@ -48,7 +51,7 @@ export function checkWebhooks({ notes, leaseMs = 0 }: History, tasks: Tasks, add
 
 const isAccepted = ({ status }: Notified): boolean => status >= 200 && status < 300;
 
-/** Checks that an event comes when those before it were accepted, and that one comes again as what it was. */
+/** Checks that an event arrives after the earlier ones were accepted, and that a repeated event is unchanged. */
 function checkOrder(hook: string, came: readonly Notified[], add: Add): void {
   const ids = new Map<number, string>();
   for (const { generation, id, body, begun } of came) {
@@ -85,7 +88,7 @@ function checkSenders(
   });
 }
 
-/** An event without its metadata, which streams alone have, and with times as they are written by all. */
+/** An event without its metadata, which only streams have. Times have one notation. */
 function plain(event: JsonObject): string {
   const [[kind, value] = ["", {}]] = Object.entries(event);
   const { metadata: _, ...rest } = value as JsonObject;

@@ -65,7 +65,7 @@ function effect(attempt: number, holder = "a", step = "3"): Effect {
   return { task: "t", message: "m", attempt, step, value: `${attempt}-x`, holder, at: 0 };
 }
 
-/** A task whose work another one does, with what it relays of that. */
+/** A task whose work a sub-task does, with the pieces that it relays. */
 function parent(...relayed: readonly JsonObject[]): FinalTask {
   const events = [status("WORKING", "p 1 p1 begin"), ...relayed, status("COMPLETED", "p 1 p1 done")];
   return task({ id: "p", context: "p", messages: ["p"], events: numbered(events) });
@@ -84,7 +84,7 @@ const subPieces = ["m 1 p1 1", "m 1 p1 2", "m 2 p2 1", "m 2 p2 2", "m 2 p2 3 2-x
 const relaying = [relayedStatus("m 1 p1 begin", "t"), ...subPieces];
 const sub = (): FinalTask => task({ parent: "p" });
 
-/** A webhook got a generation for a time. */
+/** A note that a webhook received a generation, and when. */
 function notified(generation: number, begun: number, at: number, more: Partial<Notified> = {}): Noted {
   const body = generation === 1 ? { task: { id: "t" } } : (log[generation - 2] as JsonObject);
   const what = { hook: "h", id: `t ${generation}`, generation, begun, status: 204, from: "a", body, ...more };
@@ -93,14 +93,14 @@ function notified(generation: number, begun: number, at: number, more: Partial<N
 
 type Notified = Extract<Note, { kind: "notified" }>;
 
-/** All that a webhook is to get, one after the other. */
+/** All notifications of a webhook, one after the other. */
 function allNotified(): Noted[] {
   return Array.from({ length: 9 }, (_, i) => notified(i + 1, 100 * i, 100 * i + 50));
 }
 
 const hooked = (): Noted => noted({ kind: "hooked", hook: "h", task: "t" });
 
-/** What a failover lost, and when it may have done so. */
+/** A history with records that a failover lost, and the times in which it may lose some. */
 function failedOver(losses: NonNullable<History["losses"]>, tasks: readonly FinalTask[] = [task()]): History {
   const at = (note: Noted, when: number): Noted => ({ ...note, at: when });
   const seen = [
@@ -119,7 +119,7 @@ function history(more: Partial<History> = {}): History {
   return { notes: [], effects: [], tasks: [task()], ...more };
 }
 
-/** A history in which everything is as it has to be. */
+/** A history without violations. */
 function sound(): History {
   return history({
     notes: [
@@ -129,19 +129,19 @@ function sound(): History {
       shown(1, "SUBMITTED"),
       shown(1, "SUBMITTED", { reader: "r" }),
       ...[2, 3, 4].map((at) => event(at)),
-      // Whoever resumes is told the state of now.
+      // A stream that resumes begins with the current state.
       shown(4, "COMPLETED", { reader: "r" }),
       ...[5, 6, 7, 8, 9].map((at) => event(at)),
       shown(9, "COMPLETED"),
       noted({ kind: "failed", call: "GetTask", why: "UNAVAILABLE", where: "one" }),
       hooked(),
       ...allNotified(),
-      // One that the sender did not know to be accepted.
+      // The sender did not know that this notification had been accepted.
       notified(9, 900, 950),
     ],
     tasks: [task(), parent(relayedStatus("u 1 p1 begin", "u"), relayedPiece("u 1 p1 1")), other()],
     leaseMs: 1_000,
-    // The first attempt was stopped in its step, and went on with it after its task was taken over.
+    // The first process was stopped in its step. It continued the step after another process had taken over the task.
     effects: [effect(1), effect(2, "b")],
   });
 }
@@ -156,7 +156,7 @@ const piecesOfOther = { taskId: "u", artifact: { artifactId: "u", parts: [{ text
 const without = (index: number): [number, JsonObject][] => numbered(log).filter((_, i) => i !== index);
 const replaced = (index: number, other: JsonObject): [number, JsonObject][] => numbered(log.with(index, other));
 
-/** Histories that break one rule, at times several ways of breaking it. */
+/** Histories that each break one rule, some of them in several ways. */
 const planted: readonly (readonly [rule: Rule, what: string, history: () => History])[] = [
   ["acknowledged messages are kept", "its task is gone", () => history({ notes: [acknowledged()], tasks: [] })],
   [

@@ -34,7 +34,7 @@ export interface Violation {
   readonly what: string;
 }
 
-/** A time in which a failover may lose what was acknowledged, on the clock of `now`. */
+/** A time on the clock of `now` in which a failover may lose acknowledged records. */
 export interface Loss {
   readonly from: number;
   to: number;
@@ -45,16 +45,16 @@ export interface History {
   readonly notes: readonly Noted[];
   readonly effects: readonly Effect[];
   readonly tasks: readonly FinalTask[];
-  /** Failovers of a database whose promise is that they may lose the last seconds. */
+  /** Failovers of a database that may lose the last seconds. */
   readonly losses?: readonly Loss[];
-  /** Time after which a silent server loses what it delivers. */
+  /** Time after which a silent server loses its deliveries. */
   readonly leaseMs?: number;
 }
 
 export type Add = (rule: Rule, what: string) => void;
 export type Tasks = ReadonlyMap<string, FinalTask>;
 
-/** Judges a history. It looks at nothing else, and finds the same in the same history. */
+/** Checks a history. The result depends on the history alone. */
 export function check(history: History): Violation[] {
   const found: Violation[] = [];
   const add = (rule: Rule, what: string): void => void found.push({ rule, what });
@@ -70,7 +70,7 @@ export function check(history: History): Violation[] {
   return found;
 }
 
-/** What was noted in a time of loss and is not there in the end: it counts as never noted. */
+/** Notes from a time of loss whose records do not exist in the end. They count as never noted. */
 function lostOf({ notes, losses = [] }: History, tasks: Tasks): ReadonlySet<Noted> {
   if (losses.length === 0) return new Set();
   const isIn = ({ at }: Noted): boolean => losses.some(({ from, to }) => at >= from && at <= to);
@@ -87,7 +87,7 @@ function lostOf({ notes, losses = [] }: History, tasks: Tasks): ReadonlySet<Note
     return !TERMINAL.test(note.state) || (task.state === note.state && task.generation === note.generation);
   };
   const lost = new Set(notes.filter((note) => isIn(note) && !isThere(note)));
-  // A task is gone if nothing but what was lost tells of it.
+  // A missing task counts as lost if no other note mentions it.
   const known = new Set(
     notes.flatMap((note) => ("task" in note && note.kind !== "missing" && !lost.has(note) ? [note.task] : [])),
   );
@@ -97,7 +97,10 @@ function lostOf({ notes, losses = [] }: History, tasks: Tasks): ReadonlySet<Note
   return lost;
 }
 
-/** Checks that an acknowledged message is in one task, once, and that its turn began unless the task ended first. */
+/**
+ * Checks that an acknowledged message is in one task, once. Also checks that its turn began, unless the task ended
+ * first.
+ */
 function checkMessages({ notes, tasks: all }: History, tasks: Tasks, add: Add): void {
   const taskOf = new Map<string, string>();
   for (const note of notes) {
@@ -150,7 +153,7 @@ function checkSeen({ notes }: History, tasks: Tasks, lost: ReadonlySet<Noted>, a
     const state = note.kind === "task" ? note.state : stateIn(note.event);
     if (generation > final.generation)
       add("events are kept", `${place} was shown, and ${final.generation} is the last`);
-    // A stream that resumes begins with the state of now at the generation where it stands.
+    // A resumed stream begins with the current state at the generation where it resumes.
     const isNow = note.kind === "event" || note.reader === undefined;
     if (TERMINAL.test(state) && (final.state !== state || (isNow && final.generation !== generation))) {
       add("states that end stay", `${place} was ${state}, and is ${final.state} at ${final.generation}`);
@@ -194,7 +197,7 @@ function checkReads({ notes, losses = [] }: History, add: Add): void {
         add("reads do not go back", `${note.client} was shown ${note.generation} of ${note.task} after ${newest}`);
       }
     }
-    // What a failover may have lost does not bind later answers.
+    // Records that a failover may have lost do not constrain later answers.
     const mayBeLost = losses.some(({ from, to }) => note.at >= from && note.at <= to);
     if (!mayBeLost) before.push({ generation: note.generation, at: note.at });
   }
@@ -217,14 +220,14 @@ function checkTask(task: FinalTask, add: Add): void {
 }
 
 /**
- * Agents see this number after an orderly restart, which does not count as an attempt, and again after an outage that
- * follows it, in the same process (docs/recovery.md).
+ * Agents see this attempt number after an orderly restart, which does not count as an attempt. They see it again in the
+ * same process after an outage that follows the restart (docs/recovery.md).
  */
 const UNCLEAR = 2;
 
 /**
- * A turn is run by one process after the other. A later one has a later attempt, or the same after an orderly restart,
- * which does not count as an attempt.
+ * Checks that one process after the other runs a turn. A later process has a later attempt, or the same one after an
+ * orderly restart, which does not count as an attempt.
  */
 function checkTurns(task: FinalTask, add: Add): void {
   let turn = -1;
@@ -253,7 +256,7 @@ function checkTurns(task: FinalTask, add: Add): void {
   }
 }
 
-/** Compares the steps that ran with those whose outcomes were stored. */
+/** Compares the steps that ran with the stored outcomes of steps. */
 function checkEffects({ effects, tasks }: History, add: Add): void {
   const stored = new Map<string, number>();
   for (const task of tasks) {

@@ -9,13 +9,13 @@ import { type Notebook, now } from "./records.js";
 import type { Replica } from "./replica.js";
 import type { Chance } from "./schedule.js";
 
-/** A call without an answer after so long is given up, and made again elsewhere. */
+/** Time after which a client gives up an unanswered call and calls another server. */
 const CALL_MS = 6_000;
 
-/** A stream that brings nothing for so long is left, and goes on elsewhere. */
+/** Time after which a client leaves a silent stream and continues on another server. */
 const IDLE_MS = 4_000;
 
-/** Answers that say that a call can not be done, whoever is asked. */
+/** Errors that every server would give for the call. */
 const FINAL_ANSWER =
   /FAILED_PRECONDITION|INVALID_ARGUMENT|ALREADY_EXISTS|UNSUPPORTED_OPERATION|NOT_CANCELABLE|KEY_REUSED/;
 const NOT_FOUND = /NOT_FOUND/;
@@ -23,7 +23,7 @@ const NOT_FOUND = /NOT_FOUND/;
 interface ClientTools {
   readonly chance: Chance;
   readonly book: Notebook;
-  /** Fires when there is no time left. */
+  /** Fires when the time is up. */
   readonly over: AbortSignal;
   /** Receiver of notifications. Undefined to ask for none. */
   readonly hooks?: Hooks | undefined;
@@ -35,7 +35,7 @@ interface Place {
   state: string;
 }
 
-/** A client that has one task after the other done, and notes what it is told. */
+/** A client that sends one task after the other and records everything that it receives. */
 export class Client {
   readonly #name: string;
   readonly #binding: Binding;
@@ -43,14 +43,14 @@ export class Client {
   readonly #chance: Chance;
   readonly #book: Notebook;
   readonly #drivers: Map<Replica, Driver> = new Map();
-  /** Aborted when there is no time left: all calls end. */
+  /** Aborts when the time is up. All calls then end. */
   readonly #over: AbortSignal;
   readonly #hooks: Hooks | undefined;
-  /** Tasks that a server did not know. */
+  /** Tasks that a server reported as unknown. */
   readonly #gone: Set<string> = new Set();
   #orders = 0;
   #readers = 0;
-  /** Calls that failed one after the other. */
+  /** Number of consecutive failed calls. */
   #failures = 0;
 
   constructor(binding: Binding, replicas: readonly Replica[], { chance, book, over, hooks }: ClientTools) {
@@ -63,13 +63,13 @@ export class Client {
     this.#hooks = hooks;
   }
 
-  /** Has tasks done until there are to be no more; then ends what it has begun. */
+  /** Sends one task after the other until `isLast`, then closes the client. */
   async run(isLast: () => boolean): Promise<void> {
     while (!isLast()) await this.#fulfil(this.#order());
     await this.close();
   }
 
-  /** Has a short task done by one server, however often that has to be asked. */
+  /** Completes a short task on one server, and repeats the call until that works. */
   async probe(replica: Replica): Promise<void> {
     const work = { pieces: 1, pause: 0, stubborn: false, delegates: false };
     await this.#send(this.#order({ asks: false, mode: "wait", work, isHooked: false }), undefined, () => replica);
@@ -93,11 +93,11 @@ export class Client {
     if (this.#chance.is(0.2)) beside.push(this.#list(order, task));
     if (this.#chance.is(0.2)) beside.push(this.#send({ ...order, mode: "return" }, undefined));
     const others = Promise.allSettled(beside);
-    // A failover may take back what was seen, and the answer: then the task is read from its beginning again.
+    // A failover may undo events and the answer. The client then reads the task from its beginning again.
     for (let state = ""; !isFinal(state) && !this.#gone.has(task); ) {
       const place: Place = { generation: 1, state: "" };
       await (this.#chance.is(0.7) ? this.#follow(task, place) : this.#poll(task, place));
-      // A question is answered by the one who asked for the task, and the answer is followed by every reader.
+      // Only this reader answers a question. All readers follow the task after the answer.
       if (/INPUT_REQUIRED/.test(place.state)) await this.#answer(order, task, place);
       state = place.state;
     }
@@ -109,7 +109,7 @@ export class Client {
     await this.#follow(task, place);
   }
 
-  /** Sends a message until a server says that it has it, and returns its task; undefined if it was refused. */
+  /** Sends a message until a server acknowledges it. Returns its task, or undefined if the server refused it. */
   async #send(order: Order, task: string | undefined, where = this.#somewhere): Promise<string | undefined> {
     const { name, work, asks, mode } = order;
     const book = this.#book;
@@ -160,7 +160,7 @@ export class Client {
     return true;
   }
 
-  /** Follows a task from a place on, over as many streams as that takes, until it rests. */
+  /** Follows a task from a position until it rests, over as many streams as necessary. */
   async #follow(task: string, place: Place): Promise<void> {
     const reader = `${this.#name}#${++this.#readers}`;
     const begun = place.generation;
@@ -185,7 +185,10 @@ export class Client {
     return isFinal(state) || (/INPUT_REQUIRED/.test(state) && generation > begun);
   }
 
-  /** Reads one stream to its end, or until nothing comes. Returns what `acknowledged` made of its task. */
+  /**
+   * Reads one stream until its task rests, or until the stream ends or stays silent. Returns the result of
+   * `acknowledged`, or "refused".
+   */
   async #read(
     rpc: string,
     request: JsonObject,
@@ -215,7 +218,7 @@ export class Client {
           task = acknowledged?.(found, asked);
           this.#book.note({ ...placeOf(found), kind: "task", asked, reader });
           place.generation = generationIn(found);
-          // A resumed stream begins with the present state at the generation where it resumes.
+          // A resumed stream begins with the current state at the generation where it resumes.
           if (acknowledged !== undefined) place.state = stateOf(found);
         } else this.#event(message, place, reader);
         if (!this.#rests(place, acknowledged === undefined ? begun : 0)) continue;
@@ -254,7 +257,7 @@ export class Client {
     return first;
   }
 
-  /** Asks for a task by long polls until it rests. */
+  /** Polls a task until it rests. */
   async #poll(task: string, place: Place): Promise<void> {
     const begun = place.generation;
     while (!this.#rests(place, begun) && !this.#gone.has(task)) {
@@ -295,7 +298,7 @@ export class Client {
     }
   }
 
-  /** Lists the tasks of an order's context, which is the one that was acknowledged. */
+  /** Checks that the list of an order's context contains its acknowledged task. */
   async #list({ name }: Order, task: string): Promise<void> {
     for (;;) {
       const replica = this.#somewhere();
@@ -314,7 +317,7 @@ export class Client {
     this.#book.note({ ...placeOf(task), kind: "task", asked });
   }
 
-  /** Makes a call; undefined if nobody knows whether it was done. */
+  /** Makes a call. Returns undefined if its outcome is unknown. */
   async #call(
     replica: Replica,
     rpc: string,
@@ -333,11 +336,11 @@ export class Client {
     return this.#failed(rpc, why, replica);
   }
 
-  /** Notes that a call failed, and makes the next one over a connection of its own. */
+  /** Records a failed call. The next call uses a new connection. */
   #failed(call: string, why: string, replica: Replica): undefined {
     this.#failures++;
     this.#book.note({ kind: "failed", call: `${call} over ${this.#binding.name}`, why, where: replica.name });
-    // A server that cannot do something for a while says that it is unavailable.
+    // A server that temporarily cannot do something has to answer "unavailable".
     if (why.includes("Internal error.")) this.#book.note({ kind: "wrong", why: `${call} at ${replica.name}: ${why}` });
     this.#drivers.get(replica)?.close();
     this.#drivers.delete(replica);
@@ -365,7 +368,7 @@ export class Client {
   }
 }
 
-/** The time for what had been begun is over. */
+/** Thrown when the time is up. */
 export class OutOfTime extends Error {
   override name = "OutOfTime";
 }

@@ -6,10 +6,10 @@ import { Disk } from "./disk.js";
 import { DATABASE, type Host } from "./network.js";
 import { tryKill } from "./processes.js";
 
-/** Connections that the server takes. */
+/** Maximum number of connections of the server. */
 const MAX_CONNECTIONS = 60;
 
-/** A PostgreSQL server in memory, which everything may happen to. */
+/** A PostgreSQL server in memory that faults may damage in any way. */
 export class Database {
   readonly url: string;
   readonly #bin: string;
@@ -27,9 +27,9 @@ export class Database {
   }
 
   /**
-   * Starts one.
+   * Starts a server.
    *
-   * @param host where it listens, on a disk of its own; undefined for a Unix socket alone
+   * @param host host of the server, which gets a disk of its own. Undefined to listen only on a Unix socket.
    */
   static async open(bin: string, folder: string, host: Host | undefined, diskMb: number): Promise<Database> {
     const database = new Database(bin, folder, host, diskMb);
@@ -49,7 +49,7 @@ export class Database {
     return join(this.#disk?.path ?? this.#folder, "data");
   }
 
-  /** Starts it unless it runs. */
+  /** Starts the server unless it runs. */
   async start(): Promise<void> {
     if (this.#processes().length > 0) return;
     const all = {
@@ -66,7 +66,7 @@ export class Database {
     await this.#run("pg_ctl", ["-D", this.#data, "-w", "-m", mode, "stop"]);
   }
 
-  /** Starts it if it is down, and waits until it answers. */
+  /** Starts the server if it is down, and waits until it answers. */
   async revive(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -90,7 +90,7 @@ export class Database {
     });
   }
 
-  /** Kills the process of one connection, after which the server ends all others and recovers. */
+  /** Kills the process of one connection. The server then ends all others and recovers. */
   async crashBackend(): Promise<void> {
     await this.#asks(async (client) => {
       const { rows } = await client.query<{ pid: number }>(
@@ -101,7 +101,7 @@ export class Database {
     });
   }
 
-  /** Takes all connections, those of the replicas too, until the returned function is called. */
+  /** Takes all connections, including those of the replicas, until the returned function is called. */
   async takeConnections(): Promise<() => Promise<void>> {
     const taken: pg.Client[] = [];
     for (let round = 0; round < 2; round++) {
@@ -112,7 +112,7 @@ export class Database {
           () => false,
         );
       }
-      // These are what the replicas have, and the second round takes most of them.
+      // The first round takes the replicas' connections, and the second one most others.
       if (round === 0) await this.endBackends();
     }
     return async () => {
@@ -133,17 +133,17 @@ export class Database {
     return () => client.end().catch(() => {});
   }
 
-  /** Leaves no free page on the disk, and has the server need one. */
+  /** Fills the disk and makes the server need another page. */
   async fill(): Promise<void> {
     this.#disk?.fill();
-    // Segments of the log that are kept for reuse would last for a while.
+    // Log segments kept for reuse would postpone the failure.
     const next = "SELECT pg_logical_emit_message(false, 'chaos', 'x'), pg_switch_wal()";
     await this.#asks(async (client) => {
       for (let segment = 0; segment < 6; segment++) await client.query(next);
     }).catch(() => {});
   }
 
-  /** Gives the disk its size back. */
+  /** Restores the size of the disk. */
   empty(): void {
     this.#disk?.empty();
   }
@@ -169,7 +169,7 @@ export class Database {
     }
   }
 
-  /** The server's own processes: that of its pid file, and its children. */
+  /** The server's processes: that of its pid file and its children. */
   #processes(): number[] {
     const main = this.#main();
     if (main === undefined) return [];

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, statfsSync } from "node:fs";
 
-/** A disk in memory, of this process's mounts alone. */
+/** A disk in memory. Its mount is visible only in this process's namespace. */
 export class Disk {
   readonly path: string;
   readonly #sizeMb: number;
@@ -13,14 +13,14 @@ export class Disk {
     execFileSync("mount", ["-t", "tmpfs", "-o", `size=${sizeMb}m`, "tmpfs", path]);
   }
 
-  /** Leaves no free page. Uses no memory: the disk shrinks to its content. */
+  /** Shrinks the disk to its content, so that no page is free. This needs no memory. */
   fill(): void {
     for (let attempt = 1; ; attempt++) {
       const { bsize, blocks, bfree } = statfsSync(this.path);
       const size = `remount,size=${(bsize * (blocks - bfree)) / 1024}k`;
       const { status, stderr } = spawnSync("mount", ["-o", size, this.path], { encoding: "utf8" });
       if (status === 0) return;
-      // A writer has taken a page meanwhile.
+      // A writer took a page in the meantime.
       if (attempt === 100) throw new Error(`The disk cannot be filled: ${stderr}`);
     }
   }

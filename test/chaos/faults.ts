@@ -10,29 +10,28 @@ import type { Planned } from "./schedule.js";
 export interface World {
   readonly leaseMs: number;
   readonly replicas: readonly Replica[];
-  /** The replicas' hosts, and the database's. */
+  /** Hosts of the replicas and of the database. */
   readonly hosts?: { readonly replicas: readonly Host[]; readonly database: Host } | undefined;
   readonly database?: Database | undefined;
-  /** A database that others manage. */
+  /** A database under Patroni, which handles its failures. */
   readonly cluster?: Cluster | undefined;
   readonly signals?: NatsProcess | undefined;
   /** True if the replicas' clocks can be changed. */
   readonly clocks: boolean;
-  /** A store in a file, on a disk that can be filled. */
+  /** The disk of a store in a file. It can be filled. */
   readonly disk?: { fill(): Promise<void> | void; empty(): void } | undefined;
 }
 
-/** One kind of fault. */
 export interface Fault {
-  /** In the words of the published table. */
+  /** The title in the published table. */
   readonly title: string;
-  /** Faults of one area do not come together. */
+  /** Two faults of one area do not overlap. */
   readonly area: "process" | "link" | "database";
-  /** Why it cannot be tried in a world. */
+  /** Returns the reason if the world cannot have this fault. */
   lacks(world: World): string | undefined;
-  /** The longest time that it lasts, in milliseconds. */
+  /** The maximum duration, in milliseconds. */
   readonly longestMs: number;
-  /** Lets it happen, and returns what ends it. */
+  /** Starts the fault. Returns a function that ends it. */
   begin(world: World, planned: Planned): Promise<() => Promise<void> | void> | (() => Promise<void> | void);
 }
 
@@ -62,7 +61,7 @@ const theDatabase = ({ database }: World): Database => database as Database;
 const theCluster = ({ cluster }: World): Cluster => cluster as Cluster;
 const theWorkers = ({ replicas }: World): Replica => replicas.find(({ hasWorkers }) => hasWorkers) as Replica;
 
-/** A fault of the link between a replica and others; all links of the replica are whole again in the end. */
+/** A fault on the link between a replica and other hosts. Its end heals all links of the replica. */
 function link(
   title: string,
   longestMs: number,
@@ -82,7 +81,7 @@ function link(
   };
 }
 
-/** Kinds of faults by their names in schedules. A name that is added changes the schedules of all seeds. */
+/** Kinds of faults by their names in schedules. A new name changes the schedules of all seeds. */
 export const faults: Readonly<Record<string, Fault>> = {
   kill: {
     title: "a replica killed (kill -9) and started again",

@@ -6,7 +6,7 @@ import { bindingOf } from "../support/drivers.js";
 import type { FinalTask } from "./records.js";
 import type { Replica } from "./replica.js";
 
-/** Reads every task from the replicas: its log from one of them by turns, and how it stands from all. */
+/** Reads every task: its log from the replicas in turn, and its state from all of them. */
 export async function readFinals(replicas: readonly Replica[]): Promise<FinalTask[]> {
   const drivers = replicas.map((replica) => bindingOf("rest").connect(replica));
   try {
@@ -43,7 +43,7 @@ async function readOne(
     generation: generationIn(task),
     messages: asked.map(({ messageId }) => messageId),
     events: [...log.events],
-    // One that is not over goes on between two reads.
+    // An unfinished task may change between two reads.
     disagreeing: isFinal(stateOf(task))
       ? replicas.flatMap(({ name }, i) => (texts[i] === texts[turn % shown.length] ? [] : [name]))
       : [],
@@ -56,7 +56,7 @@ async function get(driver: Driver, id: string): Promise<JsonObject> {
   return message;
 }
 
-/** Every task, page by page. */
+/** All tasks, read in pages. */
 async function listAll(driver: Driver): Promise<JsonObject[]> {
   const tasks: JsonObject[] = [];
   for (let pageToken = ""; ; ) {
@@ -68,7 +68,7 @@ async function listAll(driver: Driver): Promise<JsonObject[]> {
   }
 }
 
-/** Does what a busy machine may refuse once. */
+/** Repeats an action that a busy machine may refuse. */
 async function patiently<T>(act: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -7,7 +7,7 @@ import { CLIENTS } from "./network.js";
 import { type Notebook, now } from "./records.js";
 import type { Chance } from "./schedule.js";
 
-/** A receiver of notifications, which is slow at times and fails at times. It notes all that it gets. */
+/** A receiver of notifications that is sometimes slow and sometimes fails. It records all requests. */
 export class Hooks {
   readonly host: string;
   readonly port: number;
@@ -15,10 +15,10 @@ export class Hooks {
   readonly #book: Notebook;
   readonly #chance: Chance;
   readonly #leaseMs: number;
-  /** Webhooks that are to hear of an end, and have not. */
+  /** Webhooks that still expect the end of their task. */
   readonly #open: Set<string> = new Set();
   readonly #ended: Set<string> = new Set();
-  /** Addresses of the senders. A socket that has closed no longer tells it. */
+  /** Addresses of the senders, kept because a closed socket does not know its address. */
   readonly #senders: WeakMap<Socket, string> = new WeakMap();
 
   private constructor(server: Server, host: string, { chance, book, leaseMs }: Tools) {
@@ -34,7 +34,7 @@ export class Hooks {
 
   static async start(host: string, tools: Tools): Promise<Hooks> {
     const server = createServer();
-    // The address of the clients on the bridge is made later.
+    // The clients' address on the bridge does not exist yet.
     await new Promise<void>((resolve) => server.listen(0, host === CLIENTS ? "0.0.0.0" : host, resolve));
     return new Hooks(server, host, tools);
   }
@@ -43,13 +43,13 @@ export class Hooks {
     return `http://${this.host}:${this.port}/${encodeURIComponent(hook)}`;
   }
 
-  /** A server has acknowledged a webhook. */
+  /** Records that a server has acknowledged a webhook. */
   expect(hook: string, task: string): void {
     this.#book.note({ kind: "hooked", hook, task });
     if (!this.#ended.has(hook)) this.#open.add(hook);
   }
 
-  /** Waits until every webhook has heard of the end of its task, but not without end. */
+  /** Waits until every webhook has received the end of its task, or the limit has passed. */
   async settled(limitMs: number): Promise<void> {
     for (const begin = now(); this.#open.size > 0 && now() - begin < limitMs; ) await sleep(100);
   }
@@ -80,7 +80,7 @@ export class Hooks {
       this.#ended.add(hook);
       this.#open.delete(hook);
     };
-    // Some answers take longer than the lease of the sender.
+    // Some answers take longer than the sender's lease.
     const isSlow = this.#chance.is(0.01);
     await sleep(this.#chance.between(0, 30) + (isSlow ? 1.5 * this.#leaseMs : 0));
     response.writeHead(this.#chance.is(0.02) ? 500 : 204).end();

@@ -3,10 +3,10 @@ import type { FinalTask } from "./records.js";
 
 export const TERMINAL: RegExp = /_(COMPLETED|FAILED|CANCELED|REJECTED)$/;
 
-/** The key of what a delegation says about the origin of an event (docs/extensions/delegation.md). */
+/** The metadata key for the origin of a delegated event (docs/extensions/delegation.md). */
 const ORIGIN = "urn:parley:ext:delegation:v1";
 
-/** The agent's text in an event: its message, attempt, place and result of a step. */
+/** The agent's text in an event: message, attempt, process, position and result of a step. */
 export interface Mark {
   readonly message: string;
   readonly attempt: number;
@@ -35,11 +35,11 @@ export function originsIn({ events }: FinalTask): string[] {
 
 function markIn(event: JsonObject): Mark[] {
   const [message = "", attempt = "", holder = "", what = "", value = ""] = textIn(event).split(" ");
-  // The text of a failed sub-task is a sentence.
+  // A failed sub-task has a sentence instead.
   return what === "" || !/^\d+$/.test(attempt) ? [] : [{ message, attempt: Number(attempt), holder, what, value }];
 }
 
-/** The agent names its artifacts after their messages; those of a sub-task have a prefix. */
+/** True for an event of a sub-task. The id of its artifact has a prefix before the id of the message. */
 function isRelayed(event: JsonObject): boolean {
   const texts = textsIn(event);
   if (texts?.artifactId !== undefined) return texts.artifactId !== textIn(event).split(" ", 1)[0];
@@ -69,7 +69,7 @@ export function stateIn(event: JsonObject): string {
   return statusUpdate?.status?.state ?? "";
 }
 
-/** The same text for the same value, whatever the order of its members. */
+/** JSON that is equal for equal values, independent of the order of members. */
 export function canonical(value: JsonValue): string {
   return JSON.stringify(value, (_, inner: JsonValue) =>
     typeof inner === "object" && inner !== null && !Array.isArray(inner)

@@ -1,6 +1,6 @@
 import { register } from "node:module";
 
-/** Finds the client of NATS among the packages of the interop tests, as the first install does not have it. */
+/** Resolves the NATS client from the packages of the interop tests, because `npm ci` does not install it. */
 const parent = new URL("../interop/package.json", import.meta.url).href;
 const hook = `export const resolve = (name, context, next) =>
   next(name, name.startsWith("@nats-io/") && !context.parentURL.includes("@nats-io")

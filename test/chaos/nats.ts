@@ -2,14 +2,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 
-/** A NATS server, on a host of its own where there are hosts. */
+/** A NATS server, on its own host if there are hosts. */
 export class NatsProcess {
   readonly url: string;
   readonly #command: readonly string[];
   readonly #log: ReturnType<typeof createWriteStream>;
   #child: ChildProcess | undefined;
 
-  /** @param inside a command that runs another one on its host */
+  /** @param inside command prefix that runs a command on its host */
   constructor(program: string, where: { host: string; port: number; inside: readonly string[] }, log: string) {
     const { host, port, inside } = where;
     this.url = `nats://${host}:${port}`;

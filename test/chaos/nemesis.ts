@@ -5,10 +5,10 @@ import { addressOf } from "./network.js";
 import { type Notebook, now } from "./records.js";
 import { type Planned, type Step, schedule } from "./schedule.js";
 
-/** Time within which every replica has to work again after a fault, in milliseconds. */
+/** Time after a fault in which every replica has to work again, in milliseconds. */
 const WORKS_MS = 90_000;
 
-/** A fault that was injected: when, for how long, and after which time every replica did work again. */
+/** An injected fault: its start, its duration, and the time until every replica worked again. */
 export interface Injected extends Planned {
   readonly at: number;
   readonly heldMs: number;
@@ -17,19 +17,18 @@ export interface Injected extends Planned {
   readonly beside: readonly string[];
 }
 
-/** Dependencies of a nemesis. */
 interface Tools {
   readonly log: (line: string) => void;
-  /** Resolves when every replica has done work. */
+  /** Resolves when every replica has completed a task. */
   readonly works: () => Promise<void>;
-  /** Gets notes of disturbed networks. */
+  /** Receives notes of disturbed networks. */
   readonly book: Notebook;
 }
 
-/** Lets the faults of a seed happen in a world, one step after the other. */
+/** Injects the faults of a seed into a world, one step after the other. */
 export class Nemesis {
   readonly injected: Injected[] = [];
-  /** Kinds that could not be tried, with the reason. */
+  /** Kinds that were skipped, with the reason. */
   readonly skipped: Map<string, string> = new Map();
   readonly #world: World;
   readonly #seed: number;
@@ -37,7 +36,7 @@ export class Nemesis {
   readonly #works: () => Promise<void>;
   readonly #book: Notebook;
 
-  /** @param only the kinds to try; all of them if there are none */
+  /** @param only the kinds to inject; all of them if empty */
   constructor(world: World, seed: number, tools: Tools, only: readonly string[] = []) {
     this.#world = world;
     this.#seed = seed;
@@ -50,7 +49,9 @@ export class Nemesis {
     }
   }
 
-  /** Begins no step after a time on the clock of `now`; without one it ends when each kind came once. */
+  /**
+   * Begins no step after `until` on the clock of `now`. If `until` is infinite, ends after each kind has been injected.
+   */
   async run(until: number): Promise<void> {
     const kinds = Object.keys(faults).length - this.skipped.size;
     for (const step of schedule(this.#seed, Object.keys(faults), this.#world.replicas.length)) {
@@ -79,7 +80,7 @@ export class Nemesis {
     this.#log(`${names}: ${Math.round(healed - at)} ms, works again after ${Math.round(recoveredMs)} ms`);
   }
 
-  /** Lets one fault happen for its time, and returns how long it was. */
+  /** Injects one fault. Returns its duration. */
   async #hold(planned: Planned): Promise<number> {
     const fault = faults[planned.name] as Fault;
     const begin = now();
@@ -92,7 +93,7 @@ export class Nemesis {
   }
 }
 
-/** Of two faults that would stand in each other's way, the first: those of the database, and those of all replicas. */
+/** Returns the first of two faults of the same area, which would interfere, or both faults. */
 function apart(planned: readonly Planned[]): readonly Planned[] {
   const areas = planned.map(({ name }) => faults[name]?.area);
   return new Set(areas).size === areas.length ? planned : planned.slice(0, 1);

@@ -7,10 +7,10 @@ export const DATABASE = "10.77.0.2";
 export const SIGNALS = "10.77.0.3";
 export const addressOf = (replica: number): string => `10.77.0.${11 + replica}`;
 
-/** Direction in which a link is cut. */
+/** Directions in which a link is cut. */
 export type Way = "both" | "to" | "from";
 
-/** A host with a network of its own, on a bridge to the others. */
+/** A host with its own network namespace, connected to the others by a bridge. */
 export class Host {
   readonly name: string;
   readonly address: string;
@@ -20,7 +20,10 @@ export class Host {
     this.address = address;
   }
 
-  /** Makes a host. The process has to be in a network of its own (`unshare --net --mount`), with which all of it ends. */
+  /**
+   * Creates a host. Needs a process with its own network namespace (`unshare --net --mount`), whose end removes the
+   * host.
+   */
   static make(name: string, address: string): Host {
     ip("netns", "add", name);
     ip("link", "add", "name", `v-${name}`, "type", "veth", "peer", "name", "eth0", "netns", name);
@@ -36,28 +39,28 @@ export class Host {
     return host;
   }
 
-  /** A command that runs another one there, under the same process id. */
+  /** Command prefix that runs a command on this host with the same process id. */
   get inside(): string[] {
     return ["nsenter", `--net=/run/netns/${this.name}`];
   }
 
-  /** Drops what goes to a peer, comes from it, or both; silently, as a cable that is pulled does. */
+  /** Drops packets to a peer, from it, or both. Like a pulled cable, it reports no error. */
   cut(peer: string, way: Way = "both"): void {
     if (way !== "from") this.#nft(`add rule inet chaos output ip daddr ${peer} drop`);
     if (way !== "to") this.#nft(`add rule inet chaos input ip saddr ${peer} drop`);
   }
 
-  /** Loses a share of what comes from a peer, in percent. */
+  /** Drops a share of the packets from a peer, in percent. */
   lose(peer: string, percent: number): void {
     this.#nft(`add rule inet chaos input ip saddr ${peer} numgen random mod 100 < ${percent} drop`);
   }
 
-  /** Refuses connections of a peer at a port, and ends those that are open. */
+  /** Refuses a peer's new connections to a port and resets the open ones. */
   refuse(peer: string, port: number): void {
     this.#nft(`add rule inet chaos input ip saddr ${peer} tcp dport ${port} reject with tcp reset`);
   }
 
-  /** Delays what leaves: by netem where the kernel has it, or by a line so narrow that packets wait for each other. */
+  /** Delays outgoing packets: with netem if the kernel has it, or else by limiting the bandwidth. */
   slow(): void {
     const netem = ["qdisc", "replace", "dev", "eth0", "root", "netem", "delay", "150ms", "50ms", "loss", "2%"];
     if (spawnSync("tc", ["-n", this.name, ...netem], { stdio: "ignore" }).status === 0) return;
@@ -65,7 +68,7 @@ export class Host {
     execFileSync("tc", ["-n", this.name, "qdisc", "replace", "dev", "eth0", "root", "tbf", ...narrow]);
   }
 
-  /** Ends all of that. */
+  /** Ends all faults of this host. */
   heal(): void {
     this.#nft("flush chain inet chaos input");
     this.#nft("flush chain inet chaos output");
@@ -78,7 +81,7 @@ export class Host {
   }
 }
 
-/** Makes the bridge, in the network of this process alone. */
+/** Creates the bridge in the network namespace of this process. */
 export function makeBridge(): void {
   mkdirSync("/run/netns", { recursive: true });
   execFileSync("mount", ["-t", "tmpfs", "tmpfs", "/run/netns"]);

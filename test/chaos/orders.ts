@@ -10,14 +10,15 @@ export interface Order {
     readonly stubborn: boolean;
     readonly delegates: boolean;
   };
-  /** True for a webhook that gets its events. */
+  /** True if a webhook receives the task's events. */
   readonly isHooked: boolean;
   readonly mode: "stream" | "wait" | "return";
 }
 
-/** An order that chance decides. @param hasHooks false for none with a webhook */
+/** A random order. @param hasHooks false for orders without webhooks */
 export function orderOf(chance: Chance, name: string, hasHooks: boolean): Order {
-  // Some work for longer than a lease, so that others take it over while its first holder is stopped.
+  // Some tasks run for longer than a lease, so that another replica takes them over while their first holder is
+  // stopped.
   const [most, slowest] = chance.is(0.25) ? [40, 250] : [12, 150];
   const delegates = chance.is(0.15);
   return {

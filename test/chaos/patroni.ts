@@ -11,16 +11,16 @@ import { DATABASE, type Host } from "./network.js";
 import { tryKill } from "./processes.js";
 import { now } from "./records.js";
 
-/** Time for which the leader's key lasts, in seconds: a silent leader is replaced after it. Patroni takes no less. */
+/** Lifetime of the leader's key, in seconds, which is Patroni's minimum. A silent leader is replaced after it. */
 const KEY_S = 20;
 
-/** What an asynchronous failover may lose: what was acknowledged so shortly before, in milliseconds. */
+/** Age of the acknowledged writes that an asynchronous failover may lose, in milliseconds. */
 const LOSS_MS = 3_000;
 
-/** Time within which the cluster has to have a leader and a standby again, in milliseconds. */
+/** Time in which the cluster has to have a leader and a standby again, in milliseconds. */
 const WHOLE_MS = 80_000;
 
-/** Debian's, which has what Patroni needs, and which every user may run. */
+/** Debian's Python, which has Patroni's dependencies and which every user may run. */
 const PYTHON = "/usr/bin/python3";
 
 const MEMBERS = [0, 1] as const;
@@ -29,17 +29,17 @@ type Member = (typeof MEMBERS)[number];
 const portOf = (member: Member): number => 5441 + member;
 const restOf = (member: Member): string => `${DATABASE}:${8008 + member}`;
 
-/** Where a cluster is. */
+/** The folder, logs and host of a cluster. */
 interface Place {
   readonly folder: string;
   readonly logs: string;
   readonly host: Host;
 }
 
-/** Two members of PostgreSQL under Patroni, with an etcd, behind an haproxy that leads to the primary. */
+/** Two PostgreSQL members under Patroni, with etcd, and an haproxy that routes to the primary. */
 export class Cluster {
   readonly url = `postgres://parley@${DATABASE}:5432/postgres`;
-  /** Times of what asynchronous failovers may have lost. */
+  /** Times in which an asynchronous failover may have lost writes. */
   readonly losses: Loss[] = [];
   readonly #host: Host;
   readonly #folder: string;
@@ -57,7 +57,7 @@ export class Cluster {
     this.#folder = new Disk(join(folder, "cluster"), 1_024).path;
     const patroni = process.env.PARLEY_CHAOS_PATRONI ?? "";
     if (patroni === "") return;
-    // The user of the database may not read it where it is installed.
+    // The database's user may not be allowed to read Patroni's installation.
     mkdirSync(join(folder, "python", "patroni"), { recursive: true });
     execFileSync("mount", ["--bind", patroni, join(folder, "python", "patroni")]);
     this.#modules = { PYTHONPATH: join(folder, "python") };
@@ -80,12 +80,12 @@ export class Cluster {
     return cluster;
   }
 
-  /** Waits until Patroni would let a standby take over, and returns the primary's member. */
+  /** Waits until Patroni would promote a standby. Returns the primary's member. */
   async whole(act = async (_: pg.Client): Promise<void> => {}): Promise<Member> {
     const standbys = "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'";
     for (const begin = now(); ; await sleep(200)) {
       const leader = await this.leader();
-      // Patroni has in etcd which standby has everything that was acknowledged: it promotes no other.
+      // etcd names the standby that has every acknowledged write. Patroni promotes no other.
       const standby = leader === undefined ? undefined : await memberAt(this.#isSynchronous ? "/sync" : "/replica");
       try {
         if (leader !== undefined && standby !== undefined) {
@@ -97,18 +97,20 @@ export class Cluster {
           if (isFound) return leader;
         }
       } catch {
-        // It ends or begins right now.
+        // The primary is ending or starting.
       }
       if (now() - begin > WHOLE_MS) throw new Error(`The cluster has no standby; see ${this.#logs}/db0.log.`);
     }
   }
 
-  /** The member that Patroni takes for the primary. */
+  /** The member that Patroni reports as the primary. */
   leader(): Promise<Member | undefined> {
     return memberAt("/primary");
   }
 
-  /** Kills the primary's server and its Patroni, and waits for the next primary. Returns what starts them again. */
+  /**
+   * Kills the primary's server and its Patroni, and waits for the next primary. Returns a function that restarts them.
+   */
   async kill(): Promise<() => void> {
     const member = await this.whole();
     this.#loses();
@@ -119,7 +121,7 @@ export class Cluster {
     return () => this.#manage(member);
   }
 
-  /** Has the standby take over in order. */
+  /** Makes the standby the primary by an orderly switchover. */
   async switchOver(): Promise<void> {
     const member = await this.whole();
     const file = this.#settingsOf(member);
@@ -130,7 +132,10 @@ export class Cluster {
     await promisify(execFile)(program, args, { timeout: 60_000, env });
   }
 
-  /** Stops the primary's Patroni, but not its server, until there is another primary. Returns what lets it go on. */
+  /**
+   * Stops the primary's Patroni, but not its server, until another member is the primary. Returns a function that
+   * resumes it.
+   */
   async stopManager(): Promise<() => void> {
     const member = await this.whole();
     this.#loses();
@@ -139,10 +144,10 @@ export class Cluster {
     return () => this.#managers.get(member)?.kill("SIGCONT");
   }
 
-  /** Stops etcd, without which no Patroni lets its server be the primary. */
+  /** Stops etcd. Without it, Patroni demotes the primary. */
   async stopEtcd(): Promise<() => void> {
     await this.whole();
-    // The primary gives up after a while, and either member may be the next one.
+    // The primary gives up after a while. Either member may be the next one.
     this.#loses(2_000 * KEY_S);
     this.#others[0]?.kill("SIGSTOP");
     return () => this.#others[0]?.kill("SIGCONT");
@@ -159,12 +164,12 @@ export class Cluster {
     await sleep(100);
   }
 
-  /** Notes that a failover may lose what is acknowledged from shortly before now until there is a primary again. */
+  /** Records a loss that begins shortly before now and ends when there is a primary again. */
   #loses(waitMs = 300): void {
     const loss = { from: now() - LOSS_MS, to: Number.POSITIVE_INFINITY };
     this.losses.push(loss);
     const until = async (): Promise<void> => {
-      // A leader that was stopped or killed does not answer; the next one, or the same when it goes on, does.
+      // A stopped or killed leader does not answer. The next leader does, or the same one after it continues.
       do await sleep(waitMs);
       while (!this.#isOver && (await this.leader()) === undefined);
       loss.to = now() + 1_000;
@@ -197,14 +202,14 @@ export class Cluster {
       LANG: "C.UTF-8",
       ...this.#modules,
     };
-    // A file, and not a pipe: what the child starts in turn may outlive it.
+    // A file instead of a pipe, because processes of the child may outlive it.
     const log = openSync(join(this.#logs, `${name}.log`), "a");
     const child = spawn(command, rest, { stdio: ["ignore", log, log], cwd: this.#folder, env });
     closeSync(log);
     return child;
   }
 
-  /** The processes of a member's server. */
+  /** Processes of a member's PostgreSQL server. */
   #serverOf(member: Member): number[] {
     try {
       const file = join(this.#folder, `db${member}`, "data", "postmaster.pid");
@@ -228,7 +233,7 @@ export class Cluster {
   }
 }
 
-/** The member whose Patroni says yes. One that is stopped says nothing. */
+/** The member whose Patroni answers "yes". A stopped one does not answer. */
 async function memberAt(path: string): Promise<Member | undefined> {
   const answers = await Promise.all(
     MEMBERS.map((member) =>
@@ -250,7 +255,7 @@ function etcd(folder: string): string[] {
   ];
 }
 
-/** Settings of a member's Patroni. JSON is YAML. */
+/** Configuration of a member's Patroni. JSON is valid YAML. */
 function settings(folder: string, bin: string, member: Member, isSynchronous: boolean): object {
   const place = `${DATABASE}:${portOf(member)}`;
   const parameters = {
@@ -281,7 +286,7 @@ function settings(folder: string, bin: string, member: Member, isSynchronous: bo
   };
 }
 
-/** Sessions of a member end when it is not the primary any more, or when its Patroni does not answer. */
+/** Ends a member's sessions when it is not the primary or its Patroni does not answer. */
 const haproxy = `
 defaults
   mode tcp

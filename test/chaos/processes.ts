@@ -1,8 +1,8 @@
-/** Signals a process, which may have ended meanwhile. */
+/** Signals a process that may have ended. */
 export function tryKill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has.
+    // The process has ended.
   }
 }

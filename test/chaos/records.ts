@@ -3,13 +3,13 @@ import type { JsonObject } from "@bufbuild/protobuf";
 
 /** A client's record of one thing that it did or saw. */
 export type Note =
-  /** A message is about to be sent for the first time. Without a task it asks for one. */
+  /** A message is about to be sent for the first time. If `task` is missing, it asks for a new task. */
   | { readonly kind: "sent"; readonly message: string; readonly task?: string }
-  /** A server answered that it has the message; repeated sends are answered repeatedly. */
+  /** A server acknowledged the message. Each repeated send is acknowledged again. */
   | { readonly kind: "acknowledged"; readonly message: string; readonly task: string }
-  /** A server refused the message for good. */
+  /** A server finally refused the message. */
   | { readonly kind: "refused"; readonly message: string; readonly why: string }
-  /** A task as an answer showed it. `asked` is when the call began; a reader is a stream that is about to go on from here. */
+  /** A task in an answer. `asked` is the start of the call. If `reader` is set, its stream continues from this task. */
   | {
       readonly kind: "task";
       readonly task: string;
@@ -18,7 +18,7 @@ export type Note =
       readonly asked: number;
       readonly reader?: string;
     }
-  /** An event that a reader was given, over as many streams as that took. */
+  /** An event that a reader received over any number of streams. */
   | {
       readonly kind: "event";
       readonly task: string;
@@ -26,17 +26,20 @@ export type Note =
       readonly reader: string;
       readonly event: JsonObject;
     }
-  /** A reader goes on at another server. */
+  /** A reader continues on another server. */
   | { readonly kind: "resumed"; readonly reader: string }
-  /** A task that had been acknowledged is not there. */
+  /** An acknowledged task was not found. */
   | { readonly kind: "missing"; readonly task: string; readonly where: string }
-  /** A task was canceled, or it was too late for that. */
+  /** A client canceled a task. `done` is false if it was too late. */
   | { readonly kind: "canceled"; readonly task: string; readonly done: boolean }
-  /** A call failed in a way that leaves open whether it was done. */
+  /** A call failed with an unknown outcome. */
   | { readonly kind: "failed"; readonly call: string; readonly why: string; readonly where: string }
-  /** A task whose events a webhook is to get, from the first on. */
+  /** A webhook is to receive all events of a task. */
   | { readonly kind: "hooked"; readonly hook: string; readonly task: string }
-  /** A webhook got a notification, and answered it when this was noted; 0 stands for a connection that broke before. */
+  /**
+   * A webhook received a notification. It answered at the time of this note; status 0 means that the connection broke
+   * first.
+   */
   | {
       readonly kind: "notified";
       readonly hook: string;
@@ -48,9 +51,9 @@ export type Note =
       readonly from: string;
       readonly body: JsonObject;
     }
-  /** The network of a replica was disturbed until now: what it sent before may have arrived late. */
+  /** The network of a replica was disturbed until now. Data that it sent earlier may have arrived late. */
   | { readonly kind: "disturbed"; readonly address: string; readonly begun: number }
-  /** Something that no answer of a server may be. */
+  /** An answer that no server may give. */
   | { readonly kind: "wrong"; readonly why: string };
 
 /** A note with its client and its time, on the machine's monotonic clock and as time of day, in milliseconds. */
@@ -69,19 +72,19 @@ export interface Effect {
   readonly at: number;
 }
 
-/** A task as a server has it in the end. */
+/** The final state of a task on a server. */
 export interface FinalTask {
   readonly id: string;
   readonly context: string;
   readonly state: string;
   readonly generation: number;
-  /** The task that it is a sub-task of. */
+  /** The task that this one is a sub-task of. */
   readonly parent?: string;
   /** The ids of its clients' messages, in the order of the log. */
   readonly messages: readonly string[];
   /** Its events after the first generation. */
   readonly events: readonly (readonly [generation: number, event: JsonObject])[];
-  /** Servers that showed it otherwise. */
+  /** Names of servers that showed another state. */
   readonly disagreeing: readonly string[];
 }
 
@@ -90,7 +93,7 @@ export function now(): number {
   return Number(process.hrtime.bigint() / 1_000n) / 1_000;
 }
 
-/** The file that a client keeps its notes in. */
+/** Writes a client's notes to a file. */
 export class Notebook {
   readonly client: string;
   readonly #file: WriteStream;
@@ -110,7 +113,7 @@ export class Notebook {
   }
 }
 
-/** The lines of a file of JSON lines. A process that is killed may leave half a line at the end of what it wrote. */
+/** Reads a file of JSON lines. The last line may be incomplete if its writer was killed. */
 export function linesOf<T>(path: string): T[] {
   return readFileSync(path, "utf8")
     .split("\n")

@@ -7,14 +7,13 @@ import { childrenOf } from "../e2e/support/workers.js";
 import type { Address } from "../support/driver.js";
 import { tryKill } from "./processes.js";
 
-/** Options of a replica. */
 export interface Launch {
   readonly name: string;
   /** Address that it listens on. */
   readonly host: string;
   readonly port: number;
   readonly grpcPort: number;
-  /** A command that runs another one, on the replica's host. */
+  /** Command prefix that runs a command on the replica's host. */
   readonly inside: readonly string[];
   /** Flags of `parley serve`. */
   readonly flags: readonly string[];
@@ -22,7 +21,7 @@ export interface Launch {
   readonly folder: string;
 }
 
-/** `parley serve` under somebody who starts it again when it ends, as an init system does. */
+/** Runs `parley serve` and restarts it when it ends, as an init system does. */
 export class Replica implements Address {
   readonly name: string;
   readonly url: string;
@@ -46,7 +45,7 @@ export class Replica implements Address {
     this.setClock(0);
   }
 
-  /** Starts it, and from then on whenever it ended. */
+  /** Starts the replica, and restarts it whenever it ends. */
   start(): void {
     this.#wanted = true;
     if (this.#child !== undefined) return;
@@ -68,18 +67,18 @@ export class Replica implements Address {
     });
   }
 
-  /** True if it has several processes. */
+  /** True if the replica has several processes. */
   get hasWorkers(): boolean {
     return this.#launch.flags.includes("--workers");
   }
 
-  /** Stops all of its processes, or lets them go on. */
+  /** Stops or continues all processes of the replica. */
   signal(name: "SIGSTOP" | "SIGCONT"): void {
     this.#child?.kill(name);
     for (const pid of this.#workers()) tryKill(pid, name);
   }
 
-  /** Signals one of its workers. Returns what lets it go on. */
+  /** Signals one of the workers. Returns a function that continues it. */
   signalWorker(which: number, name: "SIGSTOP" | "SIGKILL"): () => void {
     const workers = this.#workers();
     const worker = workers[which % workers.length];
@@ -87,7 +86,7 @@ export class Replica implements Address {
     return () => worker !== undefined && tryKill(worker, "SIGCONT");
   }
 
-  /** Has its workers replaced by new ones. */
+  /** Replaces the workers by new ones. */
   replaceWorkers(): void {
     this.#child?.kill("SIGUSR2");
   }
@@ -97,7 +96,7 @@ export class Replica implements Address {
     return pid === undefined || !this.hasWorkers ? [] : childrenOf(pid);
   }
 
-  /** Ends it and keeps it down. */
+  /** Ends the replica and keeps it down. */
   async end(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
     this.#wanted = false;
     const child = this.#child;
@@ -108,7 +107,7 @@ export class Replica implements Address {
     }
   }
 
-  /** Sets its time of day off, by hours. */
+  /** Offsets the replica's time of day, in hours. */
   setClock(hours: number): void {
     writeFileSync(this.clockFile, `${hours < 0 ? "" : "+"}${hours}h\n`);
   }
@@ -118,7 +117,7 @@ export class Replica implements Address {
   }
 }
 
-/** The environment without settings of servers, those of the tests among them. */
+/** The environment without PARLEY_ variables, including those of the tests. */
 function ownEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PARLEY_")));
 }

@@ -4,7 +4,6 @@ import type { Injected, Nemesis } from "./nemesis.js";
 import type { FinalTask, Noted } from "./records.js";
 import type { Replica } from "./replica.js";
 
-/** The results of a run. */
 export interface Results {
   readonly seed: number;
   readonly store: string;
@@ -17,7 +16,7 @@ export interface Results {
   readonly violations: readonly Violation[];
 }
 
-/** Numbers of a run by their names. */
+/** Counts of a run by name. */
 export function countsOf({ notes, tasks }: Pick<Results, "notes" | "tasks">): Readonly<Record<string, number>> {
   const count = (kind: Noted["kind"]): number => notes.filter((note) => note.kind === kind).length;
   return {
@@ -75,7 +74,7 @@ export interface ReportRead {
   readonly violations: number;
 }
 
-/** Reads what `reportOf` has written, among other lines. */
+/** Reads a report of `reportOf` that is surrounded by other lines. */
 export function readReport(text: string): ReportRead {
   const rows = [...text.matchAll(/^\| ([^|]+) \| (\d+) \|(?: [^|]*\|){2} (.*) \|$/gm)];
   const reasons = rows.flatMap(([, title = "", , last = ""]): [string, string][] => {

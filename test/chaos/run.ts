@@ -16,14 +16,14 @@ import { failuresOf, type Results, reportOf } from "./report.js";
 import { Chance } from "./schedule.js";
 import { endWorld, isApart, LEASE_MS, makeWorld } from "./world.js";
 
-/** Time within which every task has to end after the last fault, in milliseconds. */
+/** Time in which every task has to end after the last fault, in milliseconds. */
 const SETTLE_MS = 60_000;
 
-/** Has all the faults of a seed happen to three replicas, and judges what their clients noted. */
+/** Injects the faults of a seed into three replicas, and checks the notes of their clients. */
 async function main(): Promise<number> {
   const { PARLEY_CHAOS_SEED, PARLEY_CHAOS_MINUTES = "1", PARLEY_CHAOS_STORE = "postgres" } = process.env;
   const seed = PARLEY_CHAOS_SEED === undefined ? Date.now() % 1_000_000 : Number(PARLEY_CHAOS_SEED);
-  // `once` has each kind of fault once, however long that takes.
+  // `once` injects each kind of fault once, without a time limit.
   const minutes = PARLEY_CHAOS_MINUTES === "once" ? Number.POSITIVE_INFINITY : Number(PARLEY_CHAOS_MINUTES);
   const folder = join(root, ".cache", "chaos", `${PARLEY_CHAOS_STORE}-${seed}`);
   rmSync(folder, { recursive: true, force: true });
@@ -32,7 +32,7 @@ async function main(): Promise<number> {
   const effects = join(folder, "effects.jsonl");
   writeFileSync(effects, "");
   say(`PARLEY_CHAOS_SEED=${seed} PARLEY_CHAOS_MINUTES=${minutes} PARLEY_CHAOS_STORE=${PARLEY_CHAOS_STORE}`);
-  // After an asynchronous failover a webhook may get another event under the id of a lost one.
+  // After an asynchronous failover, a webhook may receive another event with the id of a lost one.
   const hooks = PARLEY_CHAOS_STORE === "patroni-async" ? undefined : await startHooks(seed, folder);
   const world = await makeWorld({ store: PARLEY_CHAOS_STORE, folder, effects, minutes, hooks });
   try {
@@ -75,7 +75,7 @@ async function run(seed: number, minutes: number, world: Made, { folder, effects
   const only = (process.env.PARLEY_CHAOS_FAULTS ?? "").split(",").filter((name) => name !== "");
   const begin = now();
   let isLast = false;
-  // During a failover nobody does much but ask again.
+  // During a failover, clients mostly repeat their calls.
   const clients = Array.from({ length: (cluster === undefined ? 2 : 1) * bindings.length }, (_, at) => {
     return client(`${bindings[at % bindings.length]?.name}-${at}`, 100 + at);
   });
@@ -92,7 +92,7 @@ async function run(seed: number, minutes: number, world: Made, { folder, effects
   for (const one of ended) if (one.status === "rejected") say(`a client: ${one.reason}`);
   await hooks?.settled(SETTLE_MS);
   await Promise.all([...probes, ...clients, events].map((one) => one.close().catch(() => {})));
-  // Tasks whose client had no time left have it now, to see whether they were stuck or slow.
+  // Waits for tasks whose client ran out of time, to distinguish stuck tasks from slow ones.
   if (over.signal.aborted) await sleep(1_000);
   const tasks = await readFinals(replicas);
   await hooks?.close();
@@ -109,7 +109,7 @@ async function run(seed: number, minutes: number, world: Made, { folder, effects
   return { seconds, nemesis, notes, tasks, settledMs, replicas, violations } satisfies Omit<Results, "seed" | "store">;
 }
 
-/** What the replicas of a cluster print about the database: the promise that is checked. */
+/** The replicas' statement of how durable appends are. The checks rely on it. */
 function promiseOf({ cluster, replicas, logs }: Made): string | undefined {
   if (cluster === undefined) return undefined;
   const promises = replicas.map(({ name }) => {
@@ -125,8 +125,8 @@ function say(line: string): void {
 }
 
 /**
- * Runs this program again in networks, mounts and processes of its own, with which all of it ends. Where that cannot be
- * had, it runs as it is, without what needs them.
+ * Runs this program again in its own network, mount and process namespaces, which end with it. Without namespaces, the
+ * program runs here and skips the faults that need them.
  */
 function isolated(): number | undefined {
   if (process.env.PARLEY_CHAOS_ISOLATED !== undefined || process.env.PARLEY_CHAOS_STORE === "sqlite-here")
@@ -137,14 +137,14 @@ function isolated(): number | undefined {
     say(`There are no network namespaces here: ${tries.error?.message ?? tries.stderr.toString().trim()}`);
     return undefined;
   }
-  // The first process of a space of processes has to take leave of those whose parents have ended, as a shell does.
+  // The first process of a process namespace has to reap orphans, as a shell does.
   const shell = ["sh", "-c", '"$@"; exit $?', "sh"];
   const command = [...shell, process.execPath, ...process.execArgv, fileURLToPath(import.meta.url)];
   const env = { ...process.env, PARLEY_CHAOS_ISOLATED: "yes" };
   return spawnSync("unshare", [...apart, ...command], { stdio: "inherit", env }).status ?? 1;
 }
 
-// A session of a Connect client that nobody uses any more may be told of the end of its server.
+// An unused session of a Connect client may receive the GOAWAY of its server.
 process.on("uncaughtException", (error) => {
   if (!/GOAWAY without any open streams/.test(error.message)) throw error;
 });

@@ -1,4 +1,4 @@
-/** Numbers below one that a seed decides (mulberry32). */
+/** Pseudo-random numbers below one, determined by a seed (mulberry32). */
 export class Chance {
   #state: number;
 
@@ -14,12 +14,12 @@ export class Chance {
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** Returns true with this probability. */
+  /** Returns true with the given probability. */
   is(probability: number): boolean {
     return this.next() < probability;
   }
 
-  /** A whole number of a range, both ends included. */
+  /** An integer in a range, both ends included. */
   between(low: number, high: number): number {
     return low + Math.floor(this.next() * (high - low + 1));
   }
@@ -37,23 +37,23 @@ export class Chance {
 /** One fault of a schedule. */
 export interface Planned {
   readonly name: string;
-  /** The replica that it hits, where it hits one. */
+  /** The affected replica, for faults of a replica. */
   readonly replica: number;
-  /** Its length, as a share of the longest of its kind. */
+  /** Its duration, as a share of the maximum of its kind. */
   readonly share: number;
-  /** Decides between its forms. */
+  /** Selects a form of the fault. */
   readonly form: number;
 }
 
-/** Faults that come together, after a rest. */
+/** Simultaneous faults, after a pause. */
 export interface Step {
   readonly restMs: number;
   readonly faults: readonly Planned[];
 }
 
 /**
- * The faults of a seed, without end. Each kind comes once before any comes again; a third of the steps have two at a
- * time. Nothing but the seed, the names and the number of replicas decides.
+ * The endless faults of a seed. Each kind comes once before any comes again. A third of the steps have two faults. The
+ * result depends only on the seed, the names and the number of replicas.
  */
 export function* schedule(seed: number, names: readonly string[], replicas: number): Generator<Step, never> {
   const chance = new Chance(seed);
@@ -66,7 +66,7 @@ export function* schedule(seed: number, names: readonly string[], replicas: numb
   for (let bag: string[] = []; ; ) {
     if (bag.length < 2) {
       const [first = "", ...rest] = chance.shuffled(names);
-      // Two at a time are two kinds.
+      // Two simultaneous faults are of different kinds.
       bag = bag[0] === first ? [...bag, ...rest, first] : [...bag, first, ...rest];
     }
     const count = chance.is(1 / 3) ? 2 : 1;

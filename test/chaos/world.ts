@@ -22,13 +22,12 @@ const FAKETIME = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"]
   .map((folder) => `${folder}/faketime/libfaketimeMT.so.1`)
   .find(existsSync);
 
-/** A world, with what ends it. */
+/** A world with the folders that its end needs. */
 interface Made extends World {
   readonly folder: string;
   readonly logs: string;
 }
 
-/** What a world is made for. */
 interface Plan {
   /** `postgres`, `sqlite`, or a cluster: `patroni` or `patroni-async`. */
   readonly store: string;
@@ -43,7 +42,7 @@ interface Plan {
 /** True if the replicas and the store have networks of their own. */
 export const isApart: boolean = process.env.PARLEY_CHAOS_ISOLATED !== undefined;
 
-/** Starts replicas on a store, the last of which has two processes. */
+/** Starts replicas with a shared store. The last replica has two processes. */
 export async function makeWorld({ store, folder: logs, effects, minutes, hooks }: Plan): Promise<Made> {
   const folder = mkdtempSync(join(tmpdir(), "parley-chaos-"));
   execFileSync("chmod", ["755", folder]);
@@ -90,7 +89,7 @@ export async function makeWorld({ store, folder: logs, effects, minutes, hooks }
   return { leaseMs: LEASE_MS, ...parts, clocks: FAKETIME !== undefined, folder, logs };
 }
 
-/** Flags of servers that notify webhooks of this machine. */
+/** Flags for servers that notify webhooks on this machine. */
 function pushTo({ host, port }: NonNullable<Plan["hooks"]>): string[] {
   return [
     ...["--push", "--push-allow-http", "--push-ports", `${port}`, "--push-allow", host],
@@ -99,7 +98,7 @@ function pushTo({ host, port }: NonNullable<Plan["hooks"]>): string[] {
   ];
 }
 
-/** Ends all of a world. */
+/** Ends all processes of a world. */
 export async function endWorld({ replicas, database, cluster, signals, folder, logs }: Made): Promise<void> {
   for (const replica of replicas) replica.signal("SIGCONT");
   await Promise.all(replicas.map((replica) => replica.end("SIGKILL")));
@@ -110,7 +109,7 @@ export async function endWorld({ replicas, database, cluster, signals, folder, l
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch {
-    // The disk is mounted there: it goes with the process.
+    // The disk is mounted there. Its mount ends with the process.
   }
 }
 
@@ -121,7 +120,7 @@ function makeHosts(count: number): NonNullable<World["hosts"]> & { readonly sign
   return { replicas, database, signals: Host.make("signals", SIGNALS) };
 }
 
-/** A server for signals, if a variable names the program. */
+/** Starts a NATS server if PARLEY_CHAOS_NATS names its program. */
 async function startNats(host: Host | undefined, log: string): Promise<NatsProcess | undefined> {
   const program = process.env.PARLEY_CHAOS_NATS ?? "";
   if (program === "") return undefined;
@@ -146,7 +145,7 @@ function openCluster(
   return Cluster.open(bin, { ...place, host }, store === "patroni");
 }
 
-/** Variables for a clock that a file sets off, without touching the monotonic one. */
+/** Variables for a clock whose offset is in a file. The monotonic clock is unaffected. */
 function clockOf(library: string, file: string): Record<string, string> {
   return {
     LD_PRELOAD: library,

@@ -15,7 +15,7 @@ const task = create(TaskSchema, {
 });
 const numbers = (n: number): string[] => Array.from({ length: n }, (_, i) => `${i}`);
 
-/** What a client is told of an error. */
+/** The error that a client receives. */
 async function failure(promise: Promise<unknown>): Promise<ConnectError> {
   const error = await promise.then(
     () => undefined,

@@ -264,7 +264,7 @@ describe("ConnectBinding.handle()", () => {
       const client = version === "h1" ? lazyHttp1(url) : lazyHttp2(url);
       await until(() => seen.made > 0);
       const stalled = await settled(() => seen.made);
-      // What the buffers of the two sockets hold, in the case of HTTP/1.1: some MiB.
+      // The buffers of two HTTP/1.1 sockets hold some MiB.
       expect(stalled).toBeLessThan(200);
       client.destroy();
       await until(() => seen.left);
@@ -328,7 +328,7 @@ describe("ConnectBinding.routes", () => {
   });
 });
 
-/** A streaming call of a client that reads nothing. */
+/** A streaming call by a client that does not read. */
 function lazyHttp1(url: string): { destroy(): void } {
   const headers = { "content-type": "application/connect+json" };
   const request = http.request(`${url}${pathOf(subscribeToTask)}`, { method: "POST", headers });

@@ -15,7 +15,7 @@ import { serve } from "./support.js";
 const base = `/${A2AService.typeName}`;
 const max = 3_000;
 
-/** Fewer bytes hold no burden of values, so they are not counted. */
+/** Smaller requests skip the count of values. */
 const filler = "x".repeat(70_000);
 
 function withValues(count: number): SendMessageRequest {

@@ -20,7 +20,9 @@ function envelope(bytes: Uint8Array, flags = 0): Buffer {
   return Buffer.concat([head, bytes]);
 }
 
-/** How a protocol names its compression, frames a message, and ends with an error. */
+/**
+ * Requests and errors of each protocol: media type, name of the compression header, framing, and place of the error.
+ */
 const protocols = {
   connect: {
     type: "application/json",
@@ -54,7 +56,7 @@ const protocols = {
 
 type Name = keyof typeof protocols;
 
-/** A request that no method gets to see, with the reason of its error, and its code in Connect. */
+/** A request that is refused before it reaches a method, with the error's reason and its code in Connect. */
 interface Case {
   readonly what: string;
   readonly of?: readonly Name[];
@@ -135,7 +137,7 @@ async function post(url: string, headers: Headers, body: Uint8Array): Promise<Po
   return { head: answer.headers, body: Buffer.from(await answer.arrayBuffer()) };
 }
 
-/** Posts over HTTP/2; the trailers of the answer are in its head. */
+/** Posts over HTTP/2. `head` also has the answer's trailers. */
 async function postH2(url: string, headers: Headers, body: Uint8Array): Promise<Posted> {
   const { origin, pathname } = new URL(url);
   const session = connect(origin);

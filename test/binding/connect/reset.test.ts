@@ -7,7 +7,7 @@ import { envelope } from "../../network/requests.js";
 import { cleanup } from "../grpc/support.js";
 import { serve } from "./support.js";
 
-// What Connect's handler does for a call costs a server far more than making and resetting it costs a client.
+// Connect's handler costs a server far more for a call than a client spends to send and reset it.
 it("has nothing to do with calls of gRPC that are reset with the bytes that make them [SRV-SEC-04]", async () => {
   const { h2, answers } = await serve(() => create(ListTasksResponseSchema));
   const { port, hostname, pathname } = new URL(h2);

@@ -27,13 +27,13 @@ export interface Served {
   readonly h1: string;
   /** Cleartext HTTP/2. */
   readonly h2: string;
-  /** Requests whose handling has come to its end. */
+  /** Paths of requests whose response has closed. */
   readonly handled: string[];
-  /** What the binding has answered, or will. */
+  /** Answers of the binding, in the order of the requests. */
   readonly answers: Promise<HttpResponse>[];
 }
 
-/** The binding on two ports below `/mount`, its every method answered by `answering`. */
+/** Serves the binding below `/mount` on two ports. `answering` answers every method. */
 export async function serve(answering: Answering, limits: Partial<Limits> = {}): Promise<Served> {
   const { logger, lines } = recordingLogger();
   const inboundBudget = new InboundBudget({ limits: { ...defaultLimits, ...limits } });
@@ -69,7 +69,7 @@ export async function listen(server: http.Server | http2.Http2Server): Promise<s
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Every protocol, codec and version of HTTP that goes together. */
+/** Every supported combination of protocol, codec and HTTP version. */
 export const wires: [string, { binding: string; json: boolean }, (served: { h1: string; h2: string }) => Transport][] =
   [
     ["Connect, JSON, HTTP/1.1", { binding: "connect", json: true }, ({ h1 }) => connectTransport(h1, "1.1", false)],

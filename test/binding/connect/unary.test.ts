@@ -26,7 +26,7 @@ const send = create(SendMessageRequestSchema, {
   message: { messageId: "m", role: Role.USER, parts: [{ content: { case: "text", value: "hello" } }] },
 });
 
-/** Answers by the id that a request asks for. */
+/** Answers with the id that the request names. */
 function answering({ method, request, call }: Invocation) {
   call.responseHeaders.set("x-request-id", call.header("x-request-id") ?? "none");
   call.responseHeaders.set("x-illegal", "ü");
@@ -98,7 +98,7 @@ async function ask(
   [type, body]: [string, string | Uint8Array],
   headers: Record<string, string>,
 ): Promise<{ status: number; headers: Record<string, string>; body: string }> {
-  // Otherwise each answer has an id of its own.
+  // A fixed id makes the answers comparable.
   const all = { "accept-encoding": "identity", "x-request-id": "the-same", ...headers, "content-type": type };
   const response = await fetch(`${h1}/${A2AService.typeName}/${method.name}`, { method: "POST", headers: all, body });
   const { date: _, ...shown } = Object.fromEntries(response.headers);
@@ -114,7 +114,7 @@ describe("an ordinary unary call", () => {
   it.each(cases)("is answered as Connect's own handler answers it: %s", async (_, method, body, headers = {}) => {
     setConstants(requestValues, { max: 100 });
     const served = await serve(answering, { maxRequestBytes: 4_000 });
-    // A call with a deadline is not ordinary.
+    // Connect's own handler serves calls with a deadline.
     const theirs = await ask(served, method, body, { ...headers, "connect-timeout-ms": "60000" });
     const theirLog = served.lines.splice(0);
     const ours = await ask(served, method, body, headers);

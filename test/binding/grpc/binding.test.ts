@@ -29,7 +29,7 @@ describe.each(servers)("the gRPC binding on %s", (_name, serve) => {
     const peers: Peer[] = [];
     const { client } = await serve((invocation) => {
       seen.push(invocation);
-      // Asked for while the call is open: a connection that is gone has no address.
+      // Read while the call is open, because a closed connection has no address.
       peers.push(invocation.call.peer);
       return task;
     });

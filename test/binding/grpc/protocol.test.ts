@@ -29,7 +29,7 @@ import { begun, frame, RST_STREAM, request } from "../../network/frames.js";
 import { setConstants } from "../../support/constants.js";
 import { callUnary, cleanup, requestFor, serve, streaming, taskEvent, unary, until } from "./support.js";
 
-/** The corners of gRPC over HTTP/2 (PROTOCOL-HTTP2), as bytes on the wire. */
+/** Edge cases of gRPC over HTTP/2 (PROTOCOL-HTTP2), as bytes on the wire. */
 
 const faults: unknown[] = [];
 const note = (error: unknown): void => void faults.push(error);
@@ -65,16 +65,16 @@ function begin(session: ClientHttp2Session, headers: Record<string, string> = {}
 interface Answer {
   readonly head: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Status and message, from the trailers, or from the head where there is nothing else. */
+  /** Status and message of the trailers, or of the head in an answer without trailers. */
   readonly code: number | undefined;
   readonly message: string;
   readonly trailers: IncomingHttpHeaders;
-  /** Whether the head was all there was. */
+  /** True if the answer consists of the head alone. */
   readonly isAlone: boolean;
   readonly rstCode: number;
 }
 
-/** All that comes of a stream. */
+/** Reads a stream to its end. */
 function answerOf(stream: ClientHttp2Stream): Promise<Answer> {
   return new Promise((resolve) => {
     let head: IncomingHttpHeaders = {};
@@ -115,7 +115,7 @@ async function send(port: number, pieces: readonly Buffer[], headers: Record<str
 const message = requestFor("t");
 const task = create(TaskSchema, { id: "t" });
 
-/** A server that notes the ids that it is asked for. */
+/** A server that records the requested ids. */
 async function serving(limits = defaultLimits) {
   const asked: string[] = [];
   const served = await serve(
@@ -204,7 +204,7 @@ describe("a request", () => {
       stream.end(long);
       expect((await answer).code).toBe(0);
     }
-    // More than the window of a stream, and of a connection (RFC 9113, 6.9.2).
+    // Larger than the window of a stream and of a connection (RFC 9113, 6.9.2).
     expect((await send(port, [envelope(requestFor("t".repeat(500_000)))])).code).toBe(0);
     expect(asked).toHaveLength(21);
   });
@@ -397,7 +397,10 @@ describe("a server that ends", () => {
   });
 });
 
-/** A call on a connection whose server has said that it ends; some versions of Node.js refuse it by themselves. */
+/**
+ * Makes a call on a connection whose server has announced its end. Undefined if Node.js refuses the call itself, as
+ * some versions do.
+ */
 async function lateCall(session: ClientHttp2Session): Promise<Answer | undefined> {
   try {
     const stream = begin(session);
@@ -514,7 +517,7 @@ describe("health and reflection", () => {
       };
     };
     const { port } = await serve(() => task, { infrastructure });
-    // All threads that decompress.
+    // Occupies all threads that decompress.
     const busy = Promise.all(Array.from({ length: 4 }, () => promisify(pbkdf2)("a", "b", 300_000, 64, "sha512")));
     const stream = begin(open(port), { ":path": "/grpc.health.v1.Health/Watch", "grpc-encoding": "gzip" });
     const closed = new Promise((resolve) => stream.once("close", resolve));

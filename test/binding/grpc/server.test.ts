@@ -19,7 +19,7 @@ import {
 
 const task = create(TaskSchema, { id: "t-1" });
 
-/** What the health service says, or the code of its error. */
+/** The status that the health service reports, or the code of its error. */
 function check(client: Client, service: string): Promise<string | number> {
   const method = healthService.Check;
   return new Promise((resolve) => {
@@ -89,7 +89,7 @@ describe("createGrpcServer()", () => {
     const { client, server } = await serve(() => task);
     const { seen, ended } = watch(client, A2AService.typeName);
     await until(() => seen.length === 1);
-    // An hour: the test would not wait for it.
+    // A grace period of an hour, far longer than the test may take.
     await server.drain(3_600_000);
     await ended;
     expect(seen).toEqual(["SERVING", "NOT_SERVING"]);

@@ -17,7 +17,7 @@ import {
 
 const numbers = (n: number): string[] => Array.from({ length: n }, (_, i) => `${i}`);
 
-/** An endless stream of events of 16 KiB that counts what is taken of it, and notes that it was left. */
+/** An endless stream of events of 16 KiB. It counts the events that are read, and notes when its reader leaves. */
 function endless(signal: AbortSignal) {
   const seen = { made: 0, left: false, signal };
   const events = async function* () {
@@ -88,7 +88,7 @@ describe.each(servers)("a stream over gRPC, on %s,", (_name, serve) => {
     const made = () => streams[0]?.made ?? 0;
     const client = lazyCall(port, streaming);
     await until(() => made() > 0);
-    // 64 KiB that HTTP/2 lets go without being read, and what grpc-js holds.
+    // HTTP/2 sends 64 KiB to a client that does not read, and grpc-js buffers some more.
     expect(await settled(made)).toBeLessThan(30);
     client.resume();
     await until(() => made() > 300);

@@ -23,7 +23,6 @@ import { afterEachTest } from "../../support/clean-up.js";
 export const unary = A2AService.method.getTask;
 export const streaming = A2AService.method.subscribeToTask;
 
-/** A line of a log. */
 export interface Line {
   readonly level: keyof Logger;
   readonly facts: Record<string, unknown>;
@@ -54,10 +53,10 @@ export interface Served {
   readonly lines: Line[];
 }
 
-/** What stands for the service: an answer, or something that makes one. */
+/** Replaces the service: an answer, or a function that returns one. */
 export type Answering = (invocation: Invocation) => InvocationResult | Promise<InvocationResult>;
 
-/** A server on a free port, whose every method is answered by `answering`, and a client of it. */
+/** Serves gRPC on a free port, and connects a client. `answering` answers every method. */
 export async function serve(
   answering: Answering,
   options: Partial<GrpcServerOptions> = {},
@@ -73,7 +72,7 @@ export async function serve(
   return { server, port, client: clientOf(port), lines };
 }
 
-/** The same on a server of grpc-js, as those who embed Parley have one. */
+/** Does the same on a server of grpc-js, as an application that embeds Parley has one. */
 export async function serveEmbedded(
   answering: Answering,
   { limits = defaultLimits }: Partial<GrpcServerOptions> = {},
@@ -93,7 +92,7 @@ export async function serveEmbedded(
   return { port, client: clientOf(port), lines };
 }
 
-/** What serves gRPC. */
+/** Both ways to serve gRPC. */
 export const servers: readonly (readonly [name: string, serve: typeof serveEmbedded])[] = [
   ["our server", serve],
   ["a server of grpc-js", serveEmbedded],
@@ -102,9 +101,9 @@ export const servers: readonly (readonly [name: string, serve: typeof serveEmbed
 /** A client with a connection of its own. */
 export function clientOf(port: number, secure = credentials.createInsecure()): Client {
   const client = new Client(`127.0.0.1:${port}`, secure, {
-    // Node.js 26 takes no address for the name of a server in TLS.
+    // Node.js 26 accepts no address as the name of a TLS server.
     "grpc.ssl_target_name_override": "localhost",
-    // A request that crosses GOAWAY on the wire ends every call of its connection with the HTTP/2 client of Node.js 22.13.
+    // With the HTTP/2 client of Node.js 22.13, a request that crosses GOAWAY ends every call of its connection.
     "grpc.use_local_subchannel_pool": 1,
   });
   cleanup(() => client.close());
@@ -124,11 +123,11 @@ export interface UnaryCallOptions {
   readonly metadata?: Metadata;
   readonly deadline?: number;
   readonly method?: { name: string };
-  /** Gets hold of the call, to cancel it. */
+  /** Receives the call, which it may cancel. */
   readonly started?: (call: { cancel(): void }) => void;
 }
 
-/** Calls a unary method with these bytes. Never rejects: the error is part of the result. */
+/** Calls a unary method with these bytes. Never rejects; the result contains the error. */
 export function callUnary(client: Client, request: Buffer, options: UnaryCallOptions = {}): Promise<UnaryResult> {
   return new Promise((resolve) => {
     let headers = new Metadata();
@@ -163,8 +162,8 @@ export function callStream(client: Client, deadline?: number): ClientStream {
 }
 
 /**
- * A call of a client that reads nothing until it is resumed. It speaks bare HTTP/2, because a client of grpc-js reads
- * on while its stream is paused, and keeps it all.
+ * A call by a client that does not read until it is resumed. It uses HTTP/2 directly, because a client of grpc-js reads
+ * and buffers everything while its stream is paused.
  */
 export function lazyCall(port: number, method: { name: string }): ClientHttp2Stream {
   const session = connect(`http://127.0.0.1:${port}`);
@@ -180,7 +179,7 @@ export function lazyCall(port: number, method: { name: string }): ClientHttp2Str
   return stream;
 }
 
-/** What came of a stream: the ids of its messages in their order, and its error. */
+/** Reads a stream to its end. Returns the ids of its messages in order, and its error. */
 export async function drainStream(stream: ClientStream): Promise<{ ids: string[]; error: ServiceError | undefined }> {
   const ids: string[] = [];
   try {
@@ -204,7 +203,7 @@ export function requestFor(id: string): Buffer {
   return Buffer.from(toBinary(unary.input, create(unary.input, { id })));
 }
 
-/** The `google.rpc.Status` of an error, and its first two details as what they should be. */
+/** Decodes the `google.rpc.Status` of an error and its first two details. */
 export function detailsOf(error: ServiceError | null | undefined) {
   const [trailer] = error?.metadata.get("grpc-status-details-bin") ?? [];
   if (!Buffer.isBuffer(trailer)) throw new Error("no details in the trailers");
@@ -217,7 +216,7 @@ export function detailsOf(error: ServiceError | null | undefined) {
   return { code: status.code, message: status.message, types, info, bad, size: trailer.length };
 }
 
-/** Resolves when the condition holds; fails the test after two seconds. */
+/** Resolves when the condition holds. Rejects after 15 seconds. */
 export async function until(condition: () => boolean): Promise<void> {
   const end = Date.now() + 15_000;
   while (!condition()) {
@@ -226,7 +225,7 @@ export async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-/** Resolves when nothing has changed for a while. */
+/** Resolves when the value has not changed for 150 ms. */
 export async function settled(value: () => number): Promise<number> {
   for (let last = Number.NaN; last !== value(); await new Promise((resolve) => setTimeout(resolve, 150)))
     last = value();

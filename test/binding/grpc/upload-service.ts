@@ -1,7 +1,7 @@
 import { create, createFileRegistry, type DescService } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 
-/** A service of which one method takes a stream, as the contract has none today. */
+/** A service with a client-streaming method, because the contract has none. */
 export function uploadService(): DescService {
   const file = create(FileDescriptorProtoSchema, {
     name: "files.proto",

@@ -21,7 +21,7 @@ const post = (body: unknown, headers: Record<string, string> = {}): Sent => ({
 const call = (method: string, params?: unknown, id: unknown = 1) => ({ jsonrpc: "2.0", method, params, id });
 const notification = (method: string, params?: unknown) => ({ jsonrpc: "2.0", method, params });
 
-/** The answer to one request, after a look at what all of them have in common. */
+/** Sends one request. Checks the properties that all answers share. */
 async function ask(served: Served, sent: Sent) {
   const { status, headers, text } = await send(served, sent);
   expect(headers["content-type"]).toBe("application/json");
@@ -109,7 +109,7 @@ describe.each(protocols)("createJsonRpcBinding() over %s", (protocol) => {
       const json = streamErrorsAsEvents ? /^data: (.*)\n\n$/.exec(text)?.[1] : text;
       expect(JSON.parse(json ?? "")).toMatchObject({ id: 1, error: { code } });
     }
-    // A call that is no stream is answered as ever.
+    // A unary call is answered as before.
     const { headers } = await send(served, post(call("GetTask", { id: "t" })));
     expect(headers["content-type"]).toBe("application/json");
   });

@@ -21,7 +21,7 @@ const json = (value: unknown): Pick<Sent, "verb" | "body" | "headers"> => ({
 });
 const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] };
 
-/** The error of an answer, after a look at what all of them have in common. */
+/** Returns the error of an answer. Checks the properties that all errors share. */
 async function errorOf(served: Served, sent: Sent) {
   const { status, headers, text } = await send(served, sent);
   const { error } = JSON.parse(text);
@@ -90,7 +90,7 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
     expect([status, fields]).toEqual([400, ["message.role"]]);
     const ours = [{ path: "/v1/card", headers: { "a2a-version": "1.0" } }, { path: "/v2/card" }, { path: "/v1" }];
     for (const sent of ours) expect((await send(served, sent)).text).not.toContain("earlier version");
-    // A tenant may have that name.
+    // "v1" is also a possible name of a tenant.
     expect((await send(served, { path: "/v1/tasks/t" })).status).toBe(200);
     expect(served.calls.at(-1)?.request).toMatchObject({ tenant: "v1", id: "t" });
   });

@@ -29,7 +29,7 @@ const letters = fc.string({
   ),
   maxLength: 12,
 });
-/** What a client can put into a request line at all. */
+/** Any path that a client can write into a request line. */
 const path = letters.map((text) => `/${encodeURI(text).replaceAll("%25", "%")}`);
 const word = fc.constantFrom(
   "message",
@@ -84,7 +84,8 @@ describe("fuzz", () => {
           const { status, headers, text } = await send(served, {
             verb,
             path: where,
-            // Node sends the body of a DELETE without its length, which makes a second, broken request of it.
+            // Node.js sends the body of a DELETE without its length, so the server would read it as a second, broken
+            // request.
             body: verb === "GET" || verb === "DELETE" ? undefined : what,
             headers: { "content-type": contentType },
           });

@@ -15,21 +15,20 @@ import { afterEachTest } from "../../support/clean-up.js";
 export type Protocol = "HTTP/1.1" | "HTTP/2";
 export const protocols: readonly Protocol[] = ["HTTP/1.1", "HTTP/2"];
 
-/** One line that was logged. */
 export interface Line {
   readonly level: string;
   readonly facts: Record<string, unknown>;
   readonly message: string;
 }
 
-/** A server of one binding, with a service that is told what to answer. */
+/** A server of one binding, whose service answers as the test decides. */
 export interface Served {
   readonly port: number;
   readonly protocol: Protocol;
   readonly lines: Line[];
   /** Calls that reached the service. */
   readonly calls: Invocation[];
-  /** Rejections of `handle()`, which there must never be. */
+  /** Rejections of `handle()`. They are always bugs. */
   readonly broken: unknown[];
   readonly binding: HttpBinding;
 }
@@ -49,12 +48,12 @@ afterEachTest(async () => {
 export const method = (localName: string): DescMethod =>
   A2AService.methods.find((each) => each.localName === localName) as DescMethod;
 
-/** What methods answer unless a test says otherwise: nothing in particular. */
+/** The default answer of methods: an empty message or an empty stream. */
 export async function blank({ method }: Invocation): Promise<InvocationResult> {
   return method.methodKind === "unary" ? create(method.output) : (async function* () {})();
 }
 
-/** Starts a server on a free port; it ends with the test. */
+/** Starts a server on a free port. It closes when the test ends. */
 export async function serve(make: (options: BindingOptions) => HttpBinding, setup: Setup = {}): Promise<Served> {
   const { protocol = "HTTP/1.1", invoke = blank } = setup;
   const [lines, calls, broken]: [Line[], Invocation[], unknown[]] = [[], [], []];
@@ -67,7 +66,7 @@ export async function serve(make: (options: BindingOptions) => HttpBinding, setu
   };
   const limits = { ...defaultLimits, ...setup.limits };
   const binding = make({
-    // The others have tests of their own (test/version).
+    // Other protocol versions are tested in `test/version`.
     versions: servedVersions.only([]),
     invoke: noted,
     limits,
@@ -99,23 +98,23 @@ export interface Received {
   readonly text: string;
 }
 
-/** A response whose body is still coming. */
+/** A response whose body has not ended. */
 export interface Open {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: AsyncIterable<Buffer> & { pause(): void; resume(): void };
-  /** Goes away without saying goodbye. */
+  /** Closes the connection abruptly. */
   readonly leave: () => void;
 }
 
-/** A request on its way. */
+/** A request in progress. */
 export interface Started {
   readonly response: Promise<Open>;
-  /** Goes away without saying goodbye. */
+  /** Closes the connection abruptly. */
   readonly leave: () => void;
 }
 
-/** Sends a request as it is written here, without the changes that URL parsers make to paths. */
+/** Sends a request with the path unchanged. URL parsers would normalize it. */
 export function start(served: Served, sent: Sent): Started {
   const started = served.protocol === "HTTP/2" ? startHttp2(served, sent) : startHttp1(served, sent);
   started.response.catch(() => {});
@@ -171,7 +170,7 @@ export async function send(served: Served, sent: Sent): Promise<Received> {
   return { status, headers, text: Buffer.concat(chunks).toString() };
 }
 
-/** A promise with its handles outside. */
+/** A promise with its `resolve` function. */
 export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
   let resolve: (value: T) => void = () => {};
   const promise = new Promise<T>((settle) => {
@@ -180,7 +179,7 @@ export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T)
   return { promise, resolve };
 }
 
-/** A stream that is fed by hand and tells when its reader has left. */
+/** A stream of messages that the test pushes. `closed` resolves when its reader leaves. */
 export function feed(): {
   messages: AsyncIterable<Message>;
   push: (...items: (Message | Error | "end")[]) => void;
@@ -212,7 +211,7 @@ export function feed(): {
   };
 }
 
-/** Waits until something holds, or fails after two seconds. */
+/** Resolves when the condition holds. Rejects after 15 seconds. */
 export async function until(holds: () => boolean): Promise<void> {
   const end = Date.now() + 15_000;
   while (!holds()) {

@@ -11,7 +11,7 @@ import { scaled } from "../../support/soak.js";
 import { anyMessage } from "../../wire/arbitrary.js";
 import { protocols, send, serve } from "./harness.js";
 
-/** Values that mean something in a path or a query, and those that need several bytes. */
+/** Values with a meaning in paths or queries, and values of several bytes per character. */
 const value = fc.oneof(
   fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }),
   fc.string({ unit: fc.constantFrom(..."%/:?#&=+;,.~ ä😀\u0000\u007f\\\"'"), minLength: 1, maxLength: 12 }),
@@ -33,7 +33,7 @@ const value = fc.oneof(
 /** First segments that are literals of other routes cannot be tenants in a path. */
 const literals = new Set(["tasks", "extendedAgentCard"]);
 
-/** A request that a path and a query can carry as a whole, and where it goes. */
+/** A request that fits into a path and a query, with its target. */
 function requestTo(route: Route): fc.Arbitrary<{ route: Route; request: Message; target: string }> {
   const { input } = route.method;
   const inPath = fc.array(value, { minLength: route.fields.length, maxLength: route.fields.length });
@@ -48,7 +48,7 @@ function requestTo(route: Route): fc.Arbitrary<{ route: Route; request: Message;
   });
 }
 
-/** What has a text form: milliseconds, no empty texts in lists. */
+/** The part of a message that has a text form: whole milliseconds, and no empty texts in lists. */
 function onlyText(desc: DescMessage, message: Message): Message {
   const result = create(desc);
   for (const field of desc.fields) {

@@ -24,7 +24,7 @@ import {
   until,
 } from "./harness.js";
 
-/** How the two bindings differ in what they stream. */
+/** Differences between the streams of the two bindings. */
 interface Dialect {
   readonly name: string;
   readonly make: (options: BindingOptions) => HttpBinding;
@@ -222,7 +222,7 @@ describe.each(cases)(
       });
       const opened = await open(served, subscribe);
       opened.body.pause();
-      // Once the buffers of both ends are full, nothing more is asked for.
+      // The server pulls no more events after the buffers of both ends are full.
       let before = 0;
       let quiet = 0;
       await until(() => {

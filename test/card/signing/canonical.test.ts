@@ -7,7 +7,7 @@ import { jsonOfCard } from "../../../src/card/signing/card-json.js";
 import { scaled } from "../../support/soak.js";
 import { anyMessage } from "../../wire/arbitrary.js";
 
-/** What every card has, so that a test can say the rest. */
+/** Fields that every card needs. Tests add the others. */
 const rest = {
   supportedInterfaces: [],
   version: "1",
@@ -29,7 +29,7 @@ describe("canonicalCard()", () => {
     };
     const shown =
       '{"capabilities":{"pushNotifications":false,"streaming":false},"description":"","name":"Example Agent","skills":[]}';
-    // The fragment lacks REQUIRED fields, which have to be there; the specification shows it without them.
+    // The specification's fragment lacks REQUIRED fields. They are removed before the comparison.
     const {
       version: _,
       supportedInterfaces: _i,
@@ -40,7 +40,7 @@ describe("canonicalCard()", () => {
     expect(await canonicalText(rest)).toBe(shown);
   });
 
-  // One row for each row of presence: what was written, and what is signed.
+  // Each row has a card as written, and its signed form.
   it.each([
     ["an optional field that is not set", {}, {}],
     ["an optional field at its default", { documentationUrl: "", iconUrl: "" }, { documentationUrl: "", iconUrl: "" }],
@@ -153,7 +153,7 @@ describe("the canonical form of any card", () => {
         const before = await canonicalCard(json);
         const again = await canonicalCard(changed as JsonObject);
         const [a, b] = [json, changed].map((each) => fromJson(AgentCardSchema, each as JsonObject));
-        // A change that protobuf cannot tell from the card as it was is none.
+        // A change that protobuf does not distinguish leaves the text unchanged.
         expect(again === before).toBe(equals(AgentCardSchema, a as AgentCard, b as AgentCard));
       }),
       { numRuns: scaled(100, 300) },
@@ -195,7 +195,7 @@ function requirement(schemes: object): object {
   return { securityRequirements: [{ schemes }] };
 }
 
-/** The JSON with one of its texts and switches changed, or one of its members or items taken out; undefined where there is none. */
+/** Changes a text or a switch of the JSON, or removes a member or an item. Undefined if the JSON has none of them. */
 function changedSomewhere(json: JsonObject | Record<string, unknown>, seed: number): unknown {
   const copy = structuredClone(json);
   const changes: (() => void)[] = [];
@@ -215,7 +215,9 @@ function changedSomewhere(json: JsonObject | Record<string, unknown>, seed: numb
   return copy;
 }
 
-/** The same card in other words: members in another order, the contract's own names, defaults and nulls written out. */
+/**
+ * Writes the same card differently: other order of members, the contract's own names, and explicit defaults and nulls.
+ */
 function otherwise(desc: DescMessage, json: Record<string, unknown>, seed: number): Record<string, unknown> {
   if (desc.typeName === "google.protobuf.Struct") return Object.fromEntries(Object.entries(json).toReversed());
   const inside = (field: DescMessage["fields"][number], value: unknown): unknown =>

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import type { CardAlgorithm } from "../../../src/card/index.js";
 
-/** A pair of keys in the forms that people have them in. */
+/** A pair of keys in common formats. */
 export interface KeyPair {
   readonly alg: CardAlgorithm;
   /** PKCS #8. */

@@ -197,7 +197,7 @@ describe("verifyCard()", () => {
     for (const change of tampered) {
       const { verified, signatures } = await verifyCard({ ...signed, ...change }, trust);
       expect({ change, verified }).toEqual({ change, verified: false });
-      // A value that is empty makes no difference to some libraries, which is said.
+      // Some libraries leave out empty values. The fault says so if the signature matches the card without them.
       expect(["mismatch", "without-empty"]).toContain(signatures[0]?.fault);
     }
   });
@@ -345,7 +345,7 @@ describe("the jku of a signature", () => {
     const twice = await signCard(signed, [{ key: key.pem, kid }], { jku: url });
     const { verified, signatures } = await verifyCard(twice, { jku: [url] });
     expect([verified, signatures.map(({ trustedBy }) => trustedBy), asked]).toEqual([true, [url, url], 1]);
-    // A key that is here already needs nobody to be asked.
+    // A trusted key is used without a request to its `jku`.
     expect(await faultsOf(signed, { ...trust, jku: [url] })).toEqual([undefined]);
     expect(asked).toBe(1);
   });

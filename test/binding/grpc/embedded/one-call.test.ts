@@ -25,7 +25,7 @@ import {
   taskEvent,
 } from "../support.js";
 
-/** A fault while one call is handled is the end of this call: never of the process, and never of its connection. */
+/** A fault while a call is handled ends that call, but not the process or the connection. */
 
 const faults = uncaughtFaults();
 
@@ -33,7 +33,7 @@ const thrower = (): never => {
   throw new Error("a fault");
 };
 
-/** A server of somebody else with our service, whose streams last until the gate opens. */
+/** Our service on another application's server. Its streams end when the gate opens. */
 async function embedded(options: ServerOptions) {
   let open = (): void => {};
   const gate = new Promise<void>((resolve) => {
@@ -64,7 +64,7 @@ async function embedded(options: ServerOptions) {
 const faulty = new Metadata();
 faulty.set("x-fault", "yes");
 
-/** Throws where the headers of a call are to be sent that asks for it. */
+/** Throws when the headers of a marked call are sent. */
 const throwing: ServerInterceptor = (_method, call) => {
   let isFaulty = false;
   return new ServerInterceptingCall(call, {
@@ -83,7 +83,7 @@ describe("a fault in one call of gRPC", () => {
   it("is the end of this call where its answer begins", async () => {
     const { client, lines, open } = await embedded({ interceptors: [throwing] });
     const other = drainStream(callStream(client));
-    // After a fault of an interceptor grpc-js sends no status: the deadline ends the call.
+    // grpc-js sends no status after a fault in an interceptor, so the deadline ends the call.
     const deadline = Date.now() + 1_000;
     const broken = await callUnary(client, requestFor("t"), { metadata: faulty, deadline });
     expect(broken.error).not.toBeNull();
