@@ -92,7 +92,7 @@ describe.skipIf(process.platform === "win32")("AuditFile on a pipe", () => {
   });
 });
 
-/** What a pipe has. */
+/** Records that can be read from a pipe. */
 function takenFrom(reader: number): AuditRecord[] {
   let text = "";
   const buffer = Buffer.alloc(65_536);
@@ -110,7 +110,7 @@ function takenFrom(reader: number): AuditRecord[] {
 
 describe.skipIf(process.platform === "win32")("AuditFile on a full disk", () => {
   it("loses no record but those that did not fit, and says how many", () => {
-    // A process that may write 1 KiB into a file; what it has to say comes on its stdout.
+    // The process may write 1 KiB into a file. It prints the results on stdout.
     const script = `
       import { AuditFile } from ${JSON.stringify(new URL("../../src/cli/audit-file.ts", import.meta.url).href)};
       import { readFileSync, writeFileSync } from "node:fs";

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { AuditRecord } from "../../src/index.js";
 import { probe, ready, type Served, workplaces } from "./cli.js";
 
-// Every test starts processes, and a busy machine takes its time over that.
+// Every test starts processes, which takes time on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const place = workplaces();

@@ -35,7 +35,7 @@ const main = fileURLToPath(new URL("../../dist/src/cli/main.js", import.meta.url
 const mount = (folder: string): boolean =>
   spawnSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", folder]).status === 0;
 
-/** Only the superuser may mount one. */
+/** True if this user may mount a file system. */
 const mayMount = ((): boolean => {
   const folder = mkdtempSync(join(tmpdir(), "parley-mount-"));
   const isMounted = process.platform === "linux" && mount(folder);
@@ -44,7 +44,7 @@ const mayMount = ((): boolean => {
   return isMounted;
 })();
 
-/** Makes a file of about 8 MB with 400 tasks. */
+/** Writes a file of about 8 MB with 400 tasks. */
 async function filled(path: string): Promise<void> {
   const store = sqliteStore({ path, synchronous: "NORMAL" });
   for (let i = 0; i < 400; i++) {
@@ -55,13 +55,13 @@ async function filled(path: string): Promise<void> {
   await store.close();
 }
 
-/** Runs to the end: exit code, and both outputs. */
+/** Runs a command to its end. Returns its exit code and both outputs. */
 async function ended(...args: string[]): Promise<[unknown, string]> {
   const { exited, stdout, stderr } = place.run(args);
   return [await exited, stdout() + stderr()];
 }
 
-/** Kills a command at some moment of its work. Returns the signal, or its exit code if it has ended before. */
+/** Kills a command when `seen` returns true. Returns the signal, or the exit code if the command ended first. */
 async function killedAt(args: readonly string[], seen: () => boolean, signal: NodeJS.Signals): Promise<unknown> {
   const one = place.run(args);
   let isOver = false;
@@ -71,7 +71,7 @@ async function killedAt(args: readonly string[], seen: () => boolean, signal: No
   return one.exited;
 }
 
-/** Bytes of the temporary file in a folder; -1 without one. */
+/** Size of the temporary file in a folder, or -1 without one. */
 function partialBytes(folder: string): number {
   const name = readdirSync(folder).find((each) => each.endsWith(".partial"));
   return name === undefined ? -1 : (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? -1);
@@ -157,7 +157,7 @@ describe("parley backup and parley restore", () => {
       ["restore", "whole.db"],
     ] as const) {
       let signal: unknown;
-      // One that a busy machine lets end before it is killed is repeated.
+      // A command that ends before it is killed, as on a busy machine, is repeated.
       for (let at = 0; signal !== "SIGTERM"; at++) {
         const target = `${command}-${at}`;
         const seen = (): boolean => readdirSync(place.path).some((name) => name.startsWith(`${target}.`));
@@ -178,7 +178,7 @@ describe("parley backup and parley restore", () => {
     await filled(join(place.path, "tasks.db"));
     expect((await ended("backup", "tasks.db", "whole.db"))[0]).toBe(0);
     const before = readdirSync(place.path).sort();
-    // No file may be larger than 2 MiB; a process that ignores the signal gets an error, as from a full disk.
+    // Limits files to 2 MiB. A process that ignores the signal gets an error, as on a full disk.
     const limited = (...args: string[]): Promise<unknown> => {
       const script = `trap '' XFSZ; ulimit -f 4096; exec "$@"`;
       const all = ["-c", script, "sh", process.execPath, main, ...args];

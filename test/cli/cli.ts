@@ -14,10 +14,10 @@ export const main: string = at("dist/src/cli/main.js");
 /** The agent that `npm start` serves. */
 export const probe: string = at("dist/examples/probe/agent.js");
 
-/** An agent module of the tests. */
+/** Path of an agent module of the tests. */
 export const fixture = (name: string): string => at(`test/fixtures/agents/${name}.mjs`);
 
-/** A command line that runs or ran. */
+/** A running or finished command line. */
 export interface Run {
   readonly child: ChildProcess;
   readonly stdout: () => string;
@@ -32,12 +32,12 @@ export function run(args: readonly string[], cwd: string, env: Record<string, st
   return watch(spawn(process.execPath, [main, ...args], { cwd, env: { PATH: process.env.PATH ?? "", ...env } }));
 }
 
-/** Runs `npm start` as people do, but for the build that comes before. */
+/** Runs `npm start` without its build. */
 export function npmStart(args: readonly string[]): Run {
   return watch(spawn("npm", ["start", "--ignore-scripts", "--", ...args], { cwd: root }));
 }
 
-/** Collects what a process says. */
+/** Collects the output of a process. */
 export function watch(child: ChildProcess): Run {
   let [stdout, stderr] = ["", ""];
   child.stdout?.on("data", (chunk) => (stdout += String(chunk)));
@@ -48,13 +48,13 @@ export function watch(child: ChildProcess): Run {
   return { child, exited, stdout: () => stdout, stderr: () => stderr };
 }
 
-/** A server that was started by the command line. */
+/** A server that the command line started. */
 export interface Served extends Run {
   readonly url: string;
   readonly grpcAddress: string;
 }
 
-/** Waits until a server says where it listens. */
+/** Waits until a server prints its addresses. */
 export async function ready(started: Run): Promise<Served> {
   let over = false;
   void started.exited.then(() => (over = true));
@@ -73,16 +73,16 @@ export function workplace(): { path: string; clean: () => void } {
   return { path, clean: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** What a test has for itself. */
+/** The directory and the processes of a test. */
 export interface Workplace {
   readonly path: string;
-  /** Runs the built command line in the directory, until the test is over. */
+  /** Runs the built command line in the directory. The end of the test kills it. */
   run(args: readonly string[], env?: Record<string, string>): Run;
-  /** Ends it when the test is over. */
+  /** Kills the process when the test ends. */
   keep<R extends Run>(run: R): R;
 }
 
-/** A directory for each test of a file. What is left of it, and what runs in it, ends with the test. */
+/** Creates a directory for each test of a file. The end of the test removes the directory and kills its processes. */
 export function workplaces(): Workplace {
   let current = { path: "", clean: (): void => {} };
   const started: Run[] = [];

@@ -8,7 +8,7 @@ import { ask, logIn, own, sessionOf, tokenIn } from "../console/world.js";
 import { bundle, bundlesVariable } from "../support/writer-thread.js";
 import { type Run, watch, workplaces } from "./cli.js";
 
-/** `parley console` as a process, compiled for the tests: the web app of the tests stands for the built one. */
+/** `parley console` as a process, compiled for the tests, with a web app of the tests. */
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -62,7 +62,7 @@ describe("parley console", () => {
     });
     const admin = `${base}/api/admin/parley.admin.v1.AdminService/GetServer`;
     expect((await ask(admin, { method: "POST", headers: session })).status).toBe(404);
-    // The link works once; the next one is printed.
+    // The link works once. The server then prints the next one.
     expect((await logIn(base, { token })).status).toBe(401);
     const next = await linkIn(run.stderr);
     expect((await logIn(base, { token: next.token })).status).toBe(204);
@@ -128,7 +128,7 @@ describe("parley console", () => {
       await world.server.close();
       const { status, text } = await call("GetServer");
       expect([status, JSON.parse(text)]).toMatchObject([503, { code: "unavailable" }]);
-      // The session is there without the server, which knows the role.
+      // The session continues without the operated server, which decides the role.
       expect(JSON.parse((await ask(`${link.base}/api/session`, { headers: session })).text).operator.name).toBe(
         "console",
       );

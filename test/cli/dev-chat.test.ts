@@ -9,7 +9,7 @@ import { main } from "./cli.js";
 
 build();
 
-// `script` of util-linux gives a command a terminal.
+// `script` of util-linux runs a command in a terminal.
 const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") === true;
 
 const agentFile = `

@@ -14,7 +14,7 @@ build();
 
 const place = workplaces();
 
-/** An agent that says the word of another file, slowly if it is asked. */
+/** An agent that says a word from another file, slowly if asked to. */
 const agentFile = (description = "Says a word."): string => `
 import { setTimeout as sleep } from "node:timers/promises";
 import { artifact } from "parley-a2a";
@@ -38,14 +38,14 @@ interface Dev extends Run {
   readonly url: string;
 }
 
-/** Ids of the processes of servers, which a test that fails must not leave. */
+/** Ids of server processes, which are killed after each test because a failed test may leave them. */
 const servers = new Set<number>();
 afterEach(() => {
   for (const id of servers) {
     try {
       process.kill(id, "SIGKILL");
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
   servers.clear();
@@ -68,7 +68,7 @@ async function started(...args: readonly string[]): Promise<Dev> {
   return { ...run, url };
 }
 
-/** @returns the id of the process that serves */
+/** @returns the id of the server process */
 function noteServer({ child }: Run): number {
   const listed = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim();
   const id = Number(listed.split(" ")[0]);
@@ -84,7 +84,7 @@ const isAlive = (id: number): boolean => {
   }
 };
 
-/** The description in the card, or why there is none. */
+/** The description in the card, or the error of the request. */
 const described = (url: string) => async (): Promise<string> => {
   const response = await fetch(`${url}/.well-known/agent-card.json`).catch((error: Error) => error);
   return response instanceof Error
@@ -92,7 +92,7 @@ const described = (url: string) => async (): Promise<string> => {
     : ((await response.json()) as { description: string }).description;
 };
 
-/** The answer to a message, or why there is none. */
+/** The answer to a message, or the error of the request. */
 const said =
   (url: string, text = "x") =>
   async (): Promise<string> => {

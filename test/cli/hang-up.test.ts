@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import { Certificates } from "../server/certificates.js";
 import { fixture, main, probe, ready, type Served, watch, workplaces } from "./cli.js";
 
-// Every test starts processes, and a busy machine takes its time over that.
+// Every test starts processes, which takes time on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const certificates = new Certificates();
@@ -16,7 +16,7 @@ const place = workplaces();
 const ports = ["--port", "0", "--grpc-port", "0", "--store", "memory"];
 const serve = (...args: string[]): Promise<Served> => ready(place.run(["serve", probe, ...ports, ...args]));
 
-/** `script` of util-linux runs a command on a terminal of its own. */
+/** `script` of util-linux runs a command in a terminal. */
 const hasTerminal = spawnSync("script", ["--version"]).stdout?.includes("util-linux") === true;
 
 describe("SIGHUP", () => {
@@ -63,7 +63,7 @@ describe("SIGHUP", () => {
     expect(await shown()).toBe("first.example");
     write("second.example");
     server.child.kill("SIGHUP");
-    // Without the signal the files are read every 10 seconds.
+    // Without the signal, the server reads the files every 10 seconds.
     await expect.poll(shown, { timeout: 5_000 }).toBe("second.example");
   });
 });

@@ -17,7 +17,7 @@ build();
 
 const place = workplaces();
 
-/** What `parley init` printed, and how it ended. */
+/** Runs `parley init`. Returns its exit code and its output. */
 async function ran(...args: string[]): Promise<{ code: unknown; stdout: string; stderr: string }> {
   const one = place.run(["init", ...args]);
   return { code: await one.exited, stdout: one.stdout(), stderr: one.stderr() };
@@ -108,7 +108,7 @@ describe("parley init", () => {
 });
 
 describe("parley init on a terminal", () => {
-  /** Runs it, typing an answer after each question. */
+  /** Runs the command and types an answer after each question. */
   async function typed(folder: string | undefined, ...answers: string[]): Promise<string> {
     let shown = "";
     const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} });
@@ -149,12 +149,12 @@ describe("parley init on a terminal", () => {
 });
 
 describe("a new project", () => {
-  /** The packages of a template are those of the repository, and this package is the repository. */
+  /** Creates a project whose packages are those of the repository, including this package. */
   async function project(template: string): Promise<void> {
     const files = await filesOf(template, { name: "sorter", spec: "*" });
     for (const [name, text] of files) writeFileSync(join(place.path, name), text);
     symlinkSync(join(root, "node_modules"), join(place.path, "node_modules"), "junction");
-    // The repository is no package of its own node_modules.
+    // The node_modules of the repository do not contain the repository, so the project itself takes its place.
     writeFileSync(join(place.path, "package.json"), readFileSync(join(root, "package.json"), "utf8"));
     symlinkSync(join(root, "dist"), join(place.path, "dist"), "junction");
   }

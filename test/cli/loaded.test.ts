@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const place = workplaces();
 
-/** Runs a command line whose end writes what was loaded. */
+/** Runs a command line that writes a list of loaded files when it ends. */
 function recorded(...args: string[]): { readonly started: Run; readonly lines: () => readonly string[] } {
   const file = join(place.path, "loaded.txt");
   const preload = fileURLToPath(new URL("../fixtures/loaded/preload.cjs", import.meta.url));
@@ -16,7 +16,7 @@ function recorded(...args: string[]): { readonly started: Run; readonly lines: (
   return { started: place.run(args, env), lines: () => readFileSync(file, "utf8").split("\n") };
 }
 
-/** Everything that a server has loaded when it has answered with its card. */
+/** Everything that a server has loaded after it has answered with its card. */
 async function loadedByStart(): Promise<readonly string[]> {
   const { started, lines } = recorded("serve", probe, "--port", "0", "--grpc-port", "0");
   const { url } = await ready(started);
@@ -29,7 +29,10 @@ async function loadedByStart(): Promise<readonly string[]> {
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The sources of what was loaded: the file itself, or those that the build has put into it, each named above its code. */
+/**
+ * The sources of a loaded file: the file itself, or the sources that the build bundled. The build names each above its
+ * code.
+ */
 function sourcesOf(url: string): readonly string[] {
   const path = url.startsWith("file:") ? fileURLToPath(url) : url;
   if (!path.startsWith(join(root, "dist"))) return [path];
@@ -43,10 +46,10 @@ function packageOf(source: string): string[] {
   return name === undefined ? [] : [name];
 }
 
-/** What the driver loads, where Node.js has no SQLite. */
+/** Packages that the driver loads if Node.js does not include SQLite. */
 const sqlite = ["@photostructure/sqlite", "node-gyp-build"];
 
-// Whoever adds a package here adds it to each start: to its time, and to its memory for as long as the server runs.
+// Packages that each start loads. Another one costs time at each start, and memory while the server runs.
 const expected = [
   "@bufbuild/protobuf",
   "@connectrpc/connect",
@@ -71,14 +74,15 @@ it("a start loads the packages that it needs and no others", async () => {
   const sources = lines.flatMap(sourcesOf);
   const packages = new Set(sources.flatMap(packageOf));
   expect([...packages].filter((name) => !sqlite.includes(name)).toSorted()).toEqual(expected);
-  // The Fetch API of Node.js is loaded by the first error, whose headers are of it, and by an import of node:http (tools/build.mjs).
+  // The first error loads the Fetch API of Node.js for its headers, and so does an import of node:http
+  // (tools/build.mjs).
   expect(lines.filter((line) => line.includes("internal/deps/undici"))).toEqual([]);
   expect(sources.filter((path) => path.includes("src/testing/"))).toEqual([]);
-  // Loaded on use: operations of operators, the console, metrics as text, copies of the store.
+  // Loaded on demand: operators' operations, the console, metrics as text, and copies of the store.
   const onUse =
     /^src\/(admin\/(operations|service)|console\/(access|console|files|relay|upstream)|server\/console|telemetry\/prometheus|store\/sqlite\/(backup|restore|copier))/;
   expect(sources.filter((path) => onUse.test(path))).toEqual([]);
-  // Each costs about a third of a millisecond, however small it is (tools/chunks.mjs).
+  // Each file costs about a third of a millisecond, even a small one (tools/chunks.mjs).
   const files = new Set(lines.filter((line) => line.startsWith("file:") && line.includes("/dist/")));
   expect(files.size).toBeLessThan(110);
 });

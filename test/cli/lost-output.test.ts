@@ -10,13 +10,13 @@ const place = workplaces();
 const main = fileURLToPath(new URL("../../dist/src/cli/main.js", import.meta.url));
 const ports = ["--port", "0", "--grpc-port", "0", "--store", "memory"];
 
-/** A server whose log goes where the shell's redirection leads. */
+/** Starts a server whose output the shell redirects. */
 function serveInto(redirection: string, ...args: string[]): Promise<Served> {
   const shell = ["-c", `exec "$@" ${redirection}`, "sh", process.execPath, "--max-old-space-size=300", main];
   return ready(place.keep(watch(spawn("sh", [...shell, "serve", probe, ...ports, ...args], { cwd: place.path }))));
 }
 
-/** As many calls, each with lines of the log. */
+/** Makes several calls, each of which is logged. */
 async function call(server: Served, times: number): Promise<void> {
   for (let i = 0; i < times; i++) expect((await fetch(`${server.url}/tasks/nobody-has-this`)).status).toBe(404);
 }

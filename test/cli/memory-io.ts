@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 
-/** Returns an output that hands over each text when it is written. An exception fails the write. */
+/** Returns an output that passes each written text to `add`. An exception of `add` fails the write. */
 export function outputTo(add: (text: string) => void): Writable {
   return new Writable({
     write(chunk, _encoding, done) {

@@ -49,7 +49,7 @@ describe("parley migrate", { timeout: 60_000 }, () => {
     expect(existsSync(join(place.path, "missing.db"))).toBe(false);
     await outcome("migrate", "--store", "old.db");
     const server = await ready(place.run([...serve, "--store", "old.db"]));
-    // A server has the file open.
+    // The server still has the file open.
     expect(await outcome("migrate", "--store", "old.db")).toMatchObject({ code: 0 });
     server.child.kill("SIGTERM");
     expect(await server.exited).toBe(0);

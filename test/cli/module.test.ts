@@ -10,7 +10,7 @@ const isNative = Boolean((process.features as { typescript?: unknown }).typescri
 const card = `{ name: "Module", description: "Answers.", version: "1.0.0" }`;
 const agent = `{ card: ${card}, async *execute() {} }`;
 
-/** Every third case in `npm test`: each starts a process. */
+/** Every third case in `npm test`, because each starts a process. */
 const some = <T>(cases: readonly T[]): readonly T[] => (isWhole ? cases : cases.filter((_, at) => at % 3 === 0));
 
 const place = workplaces();
@@ -124,7 +124,7 @@ describe("parley serve and a module", { timeout: 60_000 }, () => {
     writeFileSync(join(place.path, "package.json"), '{"type":"module"}');
     const alone = `const answer: string = "x";\nexport default { card: ${card}, async *execute(turn: unknown): AsyncIterable<never> {} };`;
     writeFileSync(join(place.path, "card.ts"), `export const card: object = ${card};`);
-    // As TypeScript writes it: the name is that of the file that the compiler makes.
+    // TypeScript imports name the compiled file.
     const parted = `import { card } from "./card.js";\nexport default { card, async *execute(turn: unknown): AsyncIterable<never> {} };`;
     if (isNative) {
       expect((await served("agent.ts", alone)).stdout()).toMatch(/^Module 1\.0\.0 is ready/);

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const check = (...args: string[]): Promise<Ended> => runGroup(add, "check", args);
 
-/** A copy of the file that a statement has damaged. */
+/** Copies the file and damages the copy with a statement. */
 async function damaged(name: string, sql: string): Promise<string> {
   const path = join(folder, name);
   await restoreFile(join(folder, "backup.db"), path);

@@ -29,7 +29,7 @@ describe("commands for operators, as processes", () => {
     interrupted.child.kill("SIGINT");
     expect([await interrupted.exited, interrupted.stderr()]).toEqual([0, ""]);
     closed.child.stdout?.destroy();
-    // The next line that it prints tells it, and no later one has to come.
+    // The failed write of the next line ends the command.
     await send(served.url);
     expect([await closed.exited, closed.stderr()]).toEqual([0, ""]);
 

@@ -5,25 +5,25 @@ import type { Io } from "../../src/cli/io.js";
 import { StoreError } from "../../src/store/task-store.js";
 import { outputTo } from "./memory-io.js";
 
-/** Operator's commands within the process of the test. */
+/** Runs operators' commands inside the test's process. */
 
-/** What a command printed, and its exit code. */
+/** A command's output and exit code. */
 export interface Ended {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The surroundings of a command that a test chooses. */
+/** The environment of a command. */
 export interface Place {
   readonly env?: Readonly<Record<string, string>>;
   /** Text on stdin. */
   readonly input?: string;
-  /** Makes all of it a terminal of this width. */
+  /** The width of the terminal. If set, all streams are terminals. */
   readonly columns?: number;
   readonly rows?: number;
   readonly signal?: AbortSignal;
-  /** Keys that are pressed on the terminal once stdout has this text. */
+  /** Keys pressed on the terminal when stdout contains a text. */
   readonly keys?: readonly [after: string, keys: string];
   /** Called with all of stdout after each write. An exception fails the write. */
   readonly onOutput?: (stdout: string) => void;

@@ -19,7 +19,7 @@ import { type Group, runGroup } from "./operate-run.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Commands that ask a server, with operands that make them ask it. */
+/** Commands that call a server, with the operands of a call. */
 const asking: Readonly<Record<string, readonly string[]>> = {
   "tasks list": [],
   "tasks show": ["t1"],
@@ -46,13 +46,13 @@ const asking: Readonly<Record<string, readonly string[]>> = {
   "server audit": [],
 };
 
-/** Commands that need an exported file, a file that no server has open, or a terminal. */
+/** Commands that need an exported file, a closed store file or a terminal. */
 const others = ["tasks import", "check", "top"];
 
 /** Functions that add the commands above. */
 const groups: Readonly<Record<string, Group>> = { tasks, owners, push, server: servers };
 
-/** Commands that last until they are interrupted. */
+/** Commands that run until they are interrupted. */
 const lasting = ["tasks watch"];
 
 /** Commands that read a stream. */
@@ -70,7 +70,7 @@ describe("an operator's service that stalls", () => {
     started.clear();
   });
 
-  /** Serves it. @param onStall called when a request has arrived @param begin begin of the body */
+  /** Serves a stalling server. @param onStall called when a request has arrived @param begin start of the body */
   async function stalling(
     words: string,
     stage: "headers" | "body",
@@ -111,7 +111,7 @@ describe("an operator's service that stalls", () => {
     })),
   );
 
-  // A command reads an answer or a stream by code that all commands share: each is left once.
+  // All commands share the code that reads an answer or a stream, so each command is interrupted once.
   const left = sample(rows, ({ words, stage, signal }) => [
     words,
     ...pairs(String(streaming.includes(words)), String(lasting.includes(words)), stage, signal),
@@ -128,7 +128,7 @@ describe("an operator's service that stalls", () => {
 
   it.each(["SIGINT", "SIGTERM"] as const)("leaves no half of an exported file at %s", async (signal) => {
     const message = toBinary(ExportTaskResponseSchema, create(ExportTaskResponseSchema, { lines: "{}\n" }));
-    // A message begins with its flags and its length.
+    // A message begins with its flags and length.
     const begin = Buffer.concat([Buffer.of(0, 0, 0, 0, message.length), message]);
     const admin = await stalling("tasks export", "body", () => {}, begin);
     const out = join(place.path, "task.jsonl");

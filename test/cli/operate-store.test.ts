@@ -86,7 +86,7 @@ describe("--store", () => {
   });
 });
 
-/** Leaves the file as of a moment at which the agents of a server work. */
+/** Leaves the file in a state in which agents of a server were running. */
 async function leave(world: TaskWorld): Promise<void> {
   await backUpFile(join(folder, "served.db"), join(folder, "backup.db"));
   await restoreFile(join(folder, "backup.db"), file);

@@ -79,12 +79,12 @@ describe("parley tasks list", () => {
     await world.send("alice", "say \u001b[2J 你好你好你好你好你好你好", { contextId: `${"長".repeat(40)}${columns}` });
     const { code, stdout } = await tasks(["list"], { columns });
     expect(code).toBe(0);
-    // Wide characters take two columns.
+    // A wide character occupies two columns.
     const widths = stdout
       .split("\n")
       .map((line) => [...line].reduce((sum, c) => sum + (c > "\u1100" && c !== "…" ? 2 : 1), 0));
     expect(Math.max(...widths)).toBeLessThanOrEqual(columns);
-    // Of the columns the empty one is left out, and the last where it does not fit.
+    // The table omits the empty column, and the last one if the terminal is too narrow.
     expect(stdout.split("\n")[0]?.split(/ +/).slice(3)).toEqual([
       "OWNER",
       "AGENT",
@@ -137,7 +137,7 @@ describe("parley tasks watch", () => {
     });
     const hangs = await world.send("bob", "wait here");
     const one = tasks(["watch", hangs]);
-    // The stream of all begins with what changes from then on.
+    // The stream of all tasks begins with the next change.
     const after = (): Promise<string> => world.send("bob", "say x").then(() => seen);
     await expect.poll(after).toContain("TASK_STATE_COMPLETED");
     await tasks(["cancel", hangs]);

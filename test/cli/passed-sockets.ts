@@ -3,19 +3,19 @@ import { once } from "node:events";
 import { renameSync } from "node:fs";
 import * as net from "node:net";
 
-/** A socket that listens in this process until a child has it. */
+/** A socket that this process listens on until a child takes it over. */
 export interface PassedSocket {
   readonly fd: number;
   /** 0 for a Unix socket. */
   readonly port: number;
-  /** Leaves the socket to the children that were started with it. */
+  /** Closes the socket here. Children that were started with it keep it. */
   release(): void;
 }
 
 /** Opens a socket on a free port, or at the path of a Unix socket. */
 export async function openSocket(path?: string): Promise<PassedSocket> {
   const server = net.createServer();
-  // The end of the server would remove the file of a Unix socket, so it has another name by then.
+  // The closing server would remove the file of a Unix socket, so the file is renamed first.
   server.listen(path === undefined ? { port: 0, host: "127.0.0.1" } : { path: `${path}.new` });
   await once(server, "listening");
   if (path !== undefined) renameSync(`${path}.new`, path);
@@ -28,10 +28,10 @@ export async function openSocket(path?: string): Promise<PassedSocket> {
   };
 }
 
-/** The process that systemd would start: its own id is in `LISTEN_PID`, and its sockets begin at descriptor 3. */
+/** Starts the command as systemd does: `LISTEN_PID` is its own id, and its sockets begin at descriptor 3. */
 const started = 'LISTEN_PID=$$ exec "$@"';
 
-/** A supervisor without limits: starts the command again whenever it ends, and says the id of each process. */
+/** Restarts the command whenever it ends, and prints the id of each process. */
 const supervisor = `
 trap 'kill $child; wait $child; exit 0' TERM
 while :; do
@@ -45,7 +45,7 @@ interface Passing {
   readonly sockets: readonly PassedSocket[];
   readonly names?: string;
   readonly cwd: string;
-  /** Starts it again whenever it ends. Default false. */
+  /** Restarts the command whenever it ends. Default false. */
   readonly again?: boolean;
 }
 

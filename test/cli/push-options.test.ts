@@ -14,7 +14,7 @@ afterEach(() => vi.unstubAllEnvs());
 const key = Buffer.alloc(32, 7).toString("base64");
 const older = Buffer.alloc(32, 8).toString("hex");
 
-/** Values of flags, read as the command line reads them. */
+/** Parses values of flags as the command line does. */
 function given(texts: Partial<Record<keyof CommandOptions, string>>): Partial<CommandOptions> {
   const values = Object.entries(texts).map(([name, text]) => [
     name,

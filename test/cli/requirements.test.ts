@@ -6,7 +6,7 @@ build();
 const { path: cwd, clean } = workplace();
 afterAll(clean);
 
-/** What a process runs before anything else. */
+/** The environment that makes a process run a script first. */
 const preload = (script: string): Record<string, string> => ({
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}`,
 });

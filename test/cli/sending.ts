@@ -2,7 +2,7 @@ import { expect } from "vitest";
 
 const json = { "content-type": "application/json" };
 
-/** Sends a text by HTTP+JSON, and gives what became of it. */
+/** Sends a text over HTTP+JSON. Returns its task's id and state. */
 export async function send(
   url: string,
   text: string,
@@ -20,7 +20,7 @@ export async function stateOf(url: string, id: string): Promise<string> {
   return ((await response.json()) as { status: { state: string } }).status.state;
 }
 
-/** Waits until the only call that has been sent has created its task. */
+/** Waits until the server has exactly one task. */
 export async function hasTask(url: string): Promise<void> {
   const count = async (): Promise<number> => {
     const response = await fetch(`${url}/tasks`);

@@ -8,7 +8,7 @@ import { send } from "./sending.js";
 const tls = (name: string): string => fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url));
 const anyPort = ["--port", "0", "--grpc-port", "0"];
 
-// Every test starts processes, and a busy machine takes its time over that.
+// Every test starts processes, which takes time on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const place = workplaces();

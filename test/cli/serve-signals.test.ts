@@ -6,7 +6,7 @@ import { hasTask, send, stateOf } from "./sending.js";
 
 const anyPort = ["--port", "0", "--grpc-port", "0"];
 
-// Every test starts processes, and a busy machine takes its time over that.
+// Every test starts processes, which takes time on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const place = workplaces();
@@ -35,7 +35,7 @@ describe("parley serve and a file that another server has open", () => {
     const [one, two] = [await serve([...store, "--shared"]), await serve(store, { PARLEY_SHARED: "true" })];
     const { id } = await send(one.url, "echo hello");
     expect(await stateOf(two.url, id)).toBe("TASK_STATE_COMPLETED");
-    // Each waits two seconds for the lock.
+    // Each start waits two seconds for the lock.
     for (const off of ["false", "0", "No", "off", ""]) {
       const alone = parley(["serve", probe, ...anyPort, ...store], { PARLEY_SHARED: off });
       expect([off, await alone.exited]).toEqual([off, 2]);
@@ -80,7 +80,7 @@ describe("a signal", () => {
     const server = await serve(["--lease", "500ms"]);
     const { id } = await send(server.url, "wait 5000", true);
     server.child.kill("SIGTERM");
-    // What comes at the same moment is the same key, passed on by a terminal and by npm.
+    // Two signals at the same moment count as one, because both a terminal and npm pass on Ctrl-C.
     server.child.kill("SIGINT");
     await expect.poll(server.stderr).toContain("asked to end");
     await sleep(600);

@@ -15,7 +15,7 @@ import { send, stateOf } from "./sending.js";
 const anyPort = ["--port", "0", "--grpc-port", "0"];
 const json = { "content-type": "application/json" };
 
-// Every test starts processes, and a busy machine takes its time over that.
+// Every test starts processes, which takes time on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const place = workplaces();

@@ -20,7 +20,9 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Adds a file, and has others that appear reported. @returns its path and that of another file, which does not exist */
+/**
+ * Adds a file and reports other files that appear. @returns the paths of the added file and of one that does not exist
+ */
 function watchFolder(): [added: string, other: string] {
   const added = join(folder, "added.ts");
   writeFileSync(added, "1");

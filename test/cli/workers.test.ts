@@ -57,7 +57,7 @@ describe("parley serve --workers", () => {
     await expect
       .poll(() => second.stderr(), { timeout: 60_000 })
       .toMatch(/"delayMs":[1-9]\d*,"msg":"a worker has ended/);
-    // The first one still serves. When it ends as well, none can be started.
+    // The first worker still serves. After its end no worker can start.
     const message = { messageId: "1", role: "ROLE_USER", parts: [{ text: "crash the process" }] };
     const headers = { "content-type": "application/json", "a2a-version": "1.0" };
     await fetch(`${served.url}/message:send`, { method: "POST", headers, body: JSON.stringify({ message }) }).catch(
@@ -76,7 +76,7 @@ describe("parley serve --workers", () => {
     run.child.kill("SIGUSR2");
     await expect.poll(() => count("the workers are replaced"), { timeout: 60_000 }).toBe(2);
     run.child.kill("SIGUSR2");
-    // The new one has not loaded its code.
+    // The new worker exists, but has not loaded its code.
     await expect.poll(() => workersOf(run.child.pid ?? 0).length, { timeout: 60_000 }).toBe(3);
     run.child.kill("SIGTERM");
     expect(await run.exited).toBe(0);
@@ -107,7 +107,7 @@ describe("parley serve --workers", () => {
     }
     expect([...seen].map(Number).sort()).toEqual(workersOf(run.child.pid ?? 0).sort());
     const counted = new RegExp(`parley_calls_total\\{binding="rest",method="SendMessage",.*code="OK"\\} ${calls}\\n`);
-    // By whichever worker answers.
+    // Any worker may answer.
     for (let tries = 0; tries < 4; tries++) {
       expect(await asked("/metrics")).toMatch(counted);
       const server = JSON.parse(await asked("/v1/server"));
@@ -118,7 +118,7 @@ describe("parley serve --workers", () => {
     }
     const { limits } = JSON.parse(await asked("/v1/limits"));
     expect(limits.find(({ name }: { name: string }) => name === "maxConnections").value).toBe(40_000);
-    // The records of both, page by page.
+    // The pages contain the records of both workers.
     const whole = JSON.parse(await asked("/v1/auditRecords?pageSize=1000")).records;
     expect(whole.filter(({ event }: { event: string }) => event === "server.started")).toHaveLength(2);
     const paged: unknown[] = [];
@@ -130,7 +130,7 @@ describe("parley serve --workers", () => {
     }
     expect(paged).toEqual(expect.arrayContaining(whole));
 
-    // What a killed worker had counted stays.
+    // The counts of a killed worker remain.
     process.kill(Number([...seen][0]), "SIGKILL");
     await expect.poll(() => asked("/v1/server").then((text) => JSON.parse(text).holder.split(" ").length)).toBe(2);
     expect(await asked("/metrics")).toMatch(counted);

@@ -41,7 +41,7 @@ describe("bench", { timeout: 60_000 }, () => {
     const made = world.seen.filter((one) => one.method === method);
     expect(made.length).toBeGreaterThan(40);
     if (operation === "get") return;
-    // Each call is a message of its own, under a key of its own.
+    // Each call sends its own message with its own key.
     expect(new Set(made.map(({ request }) => request.message.messageId)).size).toBe(made.length);
     expect(new Set(made.map(({ header }) => header("idempotency-key"))).size).toBe(made.length);
   });
@@ -77,7 +77,7 @@ describe("bench", { timeout: 60_000 }, () => {
     const argv = ["bench", "-a", "AGENT", "--rate", "200", "--callers", "1", "--requests", "20", "--warmup", "0"];
     const { json } = await world.run([...argv, "-o", "json", "wait 20"]);
     expect(json).toMatchObject({ calls: 20, rate: 200 });
-    // One caller answers 50 calls a second at most, so the last one waits for most of the others.
+    // One caller completes at most 50 calls a second, so the last call waits for most of the others.
     expect(json.latency.max).toBeGreaterThan(200);
     expect(json.latency.p50).toBeGreaterThan(100);
   });

@@ -6,7 +6,7 @@ import { type CardProbe, cardChecks } from "../../../src/examine/served-card.js"
 import { testTls } from "../../server/tls.js";
 import { type Json, openWorld, type World } from "./world.js";
 
-/** Runs a check on a card that was found at a URL. */
+/** Runs a check on a card as if it had been found at a URL. */
 function checked(name: string, card: MessageInitShape<typeof AgentCardSchema>, url: string | undefined, asked = url) {
   const found = { card: create(AgentCardSchema, card), url, asked, text: "{}", isGuessed: false, isVerified: false };
   const probe = { found, exchange: undefined, signal: new AbortController().signal } as unknown as CardProbe;

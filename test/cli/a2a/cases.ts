@@ -3,7 +3,7 @@ import type { Json, Outcome, Seen, Setup } from "./world.js";
 
 /** One check of a requirement of the A2A CLI specification. */
 export interface Case extends Setup {
-  /** Without the prefix `A2ACLI_`. */
+  /** The requirement's id without the prefix `A2ACLI_`. */
   readonly id: string;
   readonly title: string;
   /** Without the options of the agent and the transport, which the runner adds. `AGENT` is the host of the agent. */
@@ -21,7 +21,6 @@ const sends = (seen: readonly Seen[]): readonly Seen[] =>
   seen.filter(({ method }) => method === "SendMessage" || method === "SendStreamingMessage");
 const message = (seen: readonly Seen[]) => sends(seen)[0]?.request.message;
 
-/** The table. */
 export const cases: readonly Case[] = [
   {
     id: "CARD_GET_001",

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Shows pieces of a text, with time between them. */
+/** Shows a text in pieces, with pauses between them. */
 function shownIn(terminal: MemoryTerminal, pieces: readonly string[]): readonly string[] {
   const screen = new Screen({ stdout: terminal } as unknown as Io);
   screen.wait();

@@ -16,7 +16,7 @@ describe("Terminal.above()", () => {
     const terminal = new Terminal({ stdin, stdout, cwd: "/" } as unknown as Io, []);
     const over = new AbortController();
     const asked = terminal.ask("> ", over.signal).catch(() => {});
-    // As a person types: one key at a time.
+    // Sends one key at a time, as a person types.
     for (const key of typed) stdin.emit("data", key);
     terminal.above(() => stdout.write("one\n"));
     terminal.above(() => stdout.write("two\n"));

@@ -14,7 +14,7 @@ import { openWorld, type World } from "./world.js";
 
 const plain = { width: 60, colour: false };
 
-/** Shows a text that comes in pieces. */
+/** Shows a text that arrives in pieces. */
 function shown(pieces: readonly string[], look = plain): string[] {
   const stream = new MarkdownStream(() => look);
   return [...pieces.flatMap((piece) => stream.push(piece)), ...stream.end()];

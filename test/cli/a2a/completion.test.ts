@@ -7,7 +7,7 @@ import { openWorld, runIn } from "./world.js";
 const shells = ["bash", "zsh", "fish"] as const;
 const scriptFor = async (shell: string) => (await runIn(["completion", shell])).out;
 
-// test/interop/completion.interop.ts types at the shells.
+// `test/interop/completion.interop.ts` tests the completion in real shells.
 describe("A2ACLI_CLI_002 completion", () => {
   it.each(shells)("has every command and option of the help, for %s", async (shell) => {
     const script = await scriptFor(shell);

@@ -9,7 +9,7 @@ afterEach(() => world?.close());
 
 const cardOf = async (of: World) => (await of.run(["card", "get", "AGENT", "-o", "json"])).json;
 
-/** Runs the checks, with the card changed. */
+/** Runs the checks against the agent with a changed card. */
 async function checked(of: World, change: (card: Json) => object = () => ({})) {
   const card = await cardOf(of);
   const supportedInterfaces = card.supportedInterfaces.filter((each: Json) => each.protocolVersion === "1.0");

@@ -70,7 +70,7 @@ describe("where credentials go", { timeout: 60_000 }, () => {
     for (const close of closing.splice(0)) close();
   });
 
-  /** Serves JSON on loopback, and returns what it was asked with. */
+  /** Serves JSON on loopback. Records the requests. */
   async function serve(
     answer: (url: string, headers: IncomingHttpHeaders) => { status?: number; body: object | string; headers?: object },
   ) {
@@ -110,7 +110,7 @@ describe("where credentials go", { timeout: 60_000 }, () => {
     expect(first?.headers).not.toHaveProperty("authorization");
     expect(second?.headers).toMatchObject({ "x-gate": "open", authorization: `Bearer ${token}` });
     expect(err).toContain("no security scheme is declared");
-    // TX_003: the tenant of the interface, exactly.
+    // The request names exactly the tenant of the interface (TX_003).
     expect(second?.url).toContain("/acme/");
   });
 

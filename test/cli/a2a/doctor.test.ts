@@ -168,7 +168,7 @@ const errors = (change: (error: Json) => void): Planted => ({
   },
 });
 
-/** Header fields of the card's answer. */
+/** Changes the headers of the card's answer. */
 const cardHeaders = (change: (headers: Record<string, string>, status: number) => void): Planted => ({
   response: (answered, { path }) => {
     if (path.startsWith("/.well-known/")) change(answered.headers, answered.status);
@@ -440,14 +440,14 @@ const guarded = {
   securityRequirements: [{ schemes: { b: { list: [] } } }],
 };
 
-/** A task that is not the one that was asked for. */
+/** A task other than the requested one. */
 const other = { id: "other", status: { state: "TASK_STATE_CANCELED" } };
 
 /** Returns the body of an answer: a JSON-RPC response for a JSON-RPC request. */
 const answer = (asked: Json, result: object): string =>
   JSON.stringify(asked.jsonrpc === undefined ? result : { jsonrpc: "2.0", id: asked.id, result });
 
-/** The agent gets a part that the caller did not send. */
+/** Adds a part to requests whose message has none. */
 function withParts(): Planted {
   return {
     request: (asked) => {
@@ -470,7 +470,7 @@ function withoutTaskIds(): Planted {
   };
 }
 
-/** The agent sees other headers. */
+/** Changes the headers that the agent receives. */
 function withHeaders(headers: Readonly<Record<string, string | undefined>>): Planted {
   return {
     request: (asked) => {
@@ -480,7 +480,7 @@ function withHeaders(headers: Readonly<Record<string, string | undefined>>): Pla
   };
 }
 
-/** The bodies of answers are rewritten. @param only the operation; undefined for all */
+/** Rewrites the bodies of answers. @param only the operation; undefined for all */
 function rewriting(only: string | undefined, change: (body: string) => string): Planted {
   return {
     response: (answered, { operation }) => {
@@ -496,7 +496,7 @@ function withoutPageTokens(asked: { path: string; body: string; operation: strin
   return undefined;
 }
 
-/** Subscriptions to some tasks begin, and never say anything. */
+/** Answers subscriptions to some tasks with an empty stream. */
 function subscribing(prefix: string): Planted {
   return {
     request: ({ operation, path, body }) =>

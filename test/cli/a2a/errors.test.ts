@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cover } from "../../support/cover.js";
 import { openWorld, runIn, type World } from "./world.js";
 
-/** Errors of the agent, with the code, number and exit status that each has over every binding. */
+/** Errors of the agent, with the code, number and exit status that every binding gives them. */
 const errors: readonly (readonly [reason: string, code: string, a2aCode: number | null, exit: number])[] = [
   ["TASK_NOT_FOUND", "TaskNotFoundError", -32001, 1],
   ["TASK_NOT_CANCELABLE", "TaskNotCancelableError", -32002, 1],

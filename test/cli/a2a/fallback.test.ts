@@ -10,7 +10,7 @@ afterAll(() => world.close());
 
 type Interface = readonly [binding: string, url: string];
 
-/** The card of the server with other interfaces, as a file. */
+/** Writes the server's card with other interfaces as a file. */
 async function cardWith(...interfaces: readonly Interface[]): Promise<Record<string, string>> {
   const card = (await (await fetch(`${world.server.url}/.well-known/agent-card.json`)).json()) as object;
   const supportedInterfaces = interfaces.map(([protocolBinding, url]) => {

@@ -2,19 +2,19 @@ import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Json } from "./world.js";
 
-/** A request on its way to the agent. */
+/** A request that the proxy forwards to the agent. */
 export interface Asked {
   readonly method: string;
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
-  /** The body as JSON; an empty object for any other. */
+  /** The body as JSON, or an empty object if the body is not JSON. */
   readonly json: Json;
   /** Name of the method of JSON-RPC or REST, such as `GetTask`. */
   readonly operation: string;
 }
 
-/** An answer on its way to the client. */
+/** An answer that the proxy forwards to the client. */
 export interface Answered {
   status: number;
   headers: Record<string, string>;
@@ -28,11 +28,10 @@ export interface Planted {
   readonly card?: (card: Json) => void;
   /** Changes a request, or answers it. */
   readonly request?: (asked: Asked) => Partial<Answered> | undefined;
-  /** Changes an answer. */
   readonly response?: (answered: Answered, asked: Asked) => void;
 }
 
-/** A proxy before a sound agent, which makes it a faulty one: over JSON-RPC and HTTP+JSON. */
+/** A proxy for JSON-RPC and HTTP+JSON that adds faults to the answers of a correct agent. */
 export class FaultyProxy {
   readonly #server: Server;
   readonly #target: string;
@@ -122,14 +121,16 @@ function askedOf(method: string, path: string, headers: IncomingHttpHeaders, bod
   try {
     json = JSON.parse(body);
   } catch {
-    // It has no body in JSON.
+    // The body is not JSON.
   }
   const [place = ""] = path.split("?");
   const rest = operations.find(([pattern]) => pattern.test(place))?.[1];
   return { method, path, headers, body, json, operation: json.method ?? rest ?? "" };
 }
 
-/** Changes the JSON of an answer, or of each event of a stream: the result of JSON-RPC, or the body of REST. */
+/**
+ * Changes the JSON of an answer, or of each event of a stream. The JSON is the result of JSON-RPC or the body of REST.
+ */
 export function changing(operation: string, change: (value: Json, asked: Asked) => void): Planted {
   return {
     response: (answered, asked) => {

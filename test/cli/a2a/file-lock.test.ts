@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Adds one to a number in a file, slowly enough that two at a time would lose one. */
+/** Increments a number in a file, slowly enough that two concurrent increments would lose one. */
 const addOne = () =>
   withFileLock(lock(), async () => {
     const file = join(folder, "count");

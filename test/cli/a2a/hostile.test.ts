@@ -4,10 +4,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import { parsedJson } from "../../../src/wire/parsed-json.js";
 import { type Json, runIn } from "./world.js";
 
-/** Drives a terminal and turns its text, in each way. */
+/** Contains control sequences of a terminal and every way to change the direction of text. */
 const evil = "E\u001b[2J\u009b31m\u202eR\u200fM\u2066\u2028\u0000\u007f\rend";
 
-/** What may not reach a terminal. */
+/** Characters that must not reach a terminal. */
 const unsafe = /[^\P{Cc}\n]|[\p{Bidi_Control}\p{Zl}\p{Zp}]/u;
 
 describe("an agent that means harm", { timeout: 30_000 }, () => {
@@ -17,7 +17,7 @@ describe("an agent that means harm", { timeout: 30_000 }, () => {
     server?.close();
   });
 
-  /** Serves it. @param own members of its card @param answer answers a call of JSON-RPC */
+  /** Serves a hostile agent. @param own members of its card @param answer answers a JSON-RPC call */
   async function serve(
     own: (url: string) => object,
     answer: (json: Json, response: ServerResponse, authorization: string) => Json,

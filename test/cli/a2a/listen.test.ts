@@ -25,7 +25,7 @@ describe.each([
     const world = await openWorld({ push: { allowHttp: true, ports: [port], allow: ["127.0.0.1"] } });
     try {
       const argv = ["send", "wait 300", "-a", "AGENT", "--push-listen", "--push-url", `http://127.0.0.1:${port}/hook`];
-      // Polls would come much later than the test may take.
+      // The poll interval is longer than the test may take.
       const { exit, out, err } = await world.run([...argv, ...more, "--poll-interval", "30s"]);
       expect(exit, err).toBe(0);
       expect(out).toContain("State: COMPLETED");
@@ -40,7 +40,7 @@ describe.each([
 describe("send --push-listen", () => {
   it("A2ACLI_PUSH_002 polls when a notification is lost", async () => {
     const port = await freePort();
-    // The server accepts the webhook, and then sends to no port that listens.
+    // The server accepts the webhook, but delivers to a port that does not listen.
     const lookup = async () => [{ address: "127.0.0.9", family: 4 as const }];
     const world = await openWorld({ push: { allowHttp: true, ports: [port], allow: ["hooks.example.org"], lookup } });
     try {
@@ -80,7 +80,7 @@ describe("send --push-listen", () => {
       const taskId = /Task ID: (\S+)/.exec(told)?.[1] ?? "";
       const [sent] = world.seen.filter(({ method }) => method === "SendMessage");
       const token = sent?.request.configuration.taskPushNotificationConfig.token;
-      // Another client has answered already.
+      // This notification looks as if another client had already answered.
       const status = { state: "TASK_STATE_INPUT_REQUIRED" };
       const { status: answer } = await fetch(hook, {
         method: "POST",
@@ -202,7 +202,7 @@ describe("listen", () => {
         "webhook-signature": new Webhook(secret).sign(id, at, text),
       });
       const first = body("t-1");
-      // The target fails, so the sender has to try again.
+      // The target fails, so the sender has to retry.
       expect(await post(url, first, sign("m-1", first))).toBe(500);
       status = 200;
       expect(await post(url, first, sign("m-1", first))).toBe(204);

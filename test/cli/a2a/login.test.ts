@@ -29,11 +29,11 @@ beforeEach(() => {
 afterEach(() => rmSync(config, { recursive: true, force: true }));
 afterAll(() => issuer.close());
 
-/** Runs a command whose logins are those of this test. */
+/** Runs a command that uses the logins of this test. */
 const run = (argv: readonly string[], { env = {}, ...setup }: Setup = {}) =>
   world.run(argv, { ...setup, env: { XDG_CONFIG_HOME: config, ...env } });
 
-/** Returns a scheme of OAuth whose tokens are those in `valid`. */
+/** Returns an OAuth scheme that accepts the tokens in `valid`. */
 const oauthScheme = (flow: object) =>
   customScheme({
     card: { oauth2SecurityScheme: { flows: flow } } as never,
@@ -43,7 +43,7 @@ const oauthScheme = (flow: object) =>
     },
   });
 
-/** Lets the token endpoint answer with tokens that the agent accepts. */
+/** Makes the token endpoint issue tokens that the agent accepts. */
 function issueTokens(more: () => object = () => ({})) {
   issuer.scripts.set("/token", () => {
     const body = { ...issuer.token(), ...more() } as { access_token: string };
@@ -221,7 +221,7 @@ describe("A2ACLI_AUTH_005 auth login by device", { timeout: 60_000 }, () => {
     expect(out + err).not.toMatch(/d3vice|refresh-1|token-\d/);
     expect(polls).toBe(2);
     expect(issuer.asked.find(({ path }) => path === "/device")?.form.get("scope")).toBe("offline_access");
-    // The token has expired, so the next command refreshes it, with a refresh token that changes.
+    // The token has expired, so the next command refreshes it. The refresh token changes each time.
     issueTokens(() => ({ refresh_token: "refresh-2" }));
     const sent = await run(["send", "hi", "-a", "AGENT", "--transport", "grpc", ...quick]);
     expect(sent.exit, sent.err).toBe(0);
@@ -300,7 +300,7 @@ describe("A2ACLI_AUTH_005 auth login by a browser", { timeout: 60_000 }, () => {
   afterAll(() => world.close());
   const login = ["auth", "login", "-a", "AGENT", "--client-id", "cli", "--flow", "code", "-o", "json"];
 
-  /** Lets a user return from the page that the command names. */
+  /** Simulates a user that follows the printed link and returns with an answer. */
   const returning =
     (answer: (page: URL) => Record<string, string>, seen: string[] = []) =>
     (_: string, text: string): void => {
@@ -515,7 +515,7 @@ describe("A2ACLI_AUTH_007 stored logins", { timeout: 60_000 }, () => {
     try {
       const sent = await run(["send", "hi", "-a", `127.0.0.1:${other.server.port}`, "-o", "json", ...quick]);
       expect(sent.json.error.code).toBe("A2ACLI_ERR_CREDENTIALS_MISSING");
-      // The file of logins as if the agent had been at another port.
+      // Rewrites the stored login as if it belonged to the other agent.
       const text = readFileSync(file(), "utf8");
       const at = new RegExp(`"agent": "http://127.0.0.1:${world.server.port}"`);
       expect(text).toMatch(at);
@@ -604,7 +604,7 @@ describe("where a login sends secrets", { timeout: 60_000 }, () => {
     const sent = await runIn(["send", "hi", "-a", agent.url, "-o", "json"], { env: { XDG_CONFIG_HOME: config } });
     expect(sent.json.error.code).toBe("A2ACLI_ERR_CREDENTIALS_MISSING");
     expect(elsewhere.asked).toEqual([]);
-    // The issuer of the login still works for a card that names it.
+    // The login works again for a card that names its issuer.
     at = issuer.url;
     const before = issuer.count();
     await runIn(["send", "hi", "-a", agent.url], { env: { XDG_CONFIG_HOME: config } });

@@ -1,7 +1,9 @@
 import { Writable } from "node:stream";
 import { expect } from "vitest";
 
-/** A terminal in memory. It knows the sequences that a chat and its editor write, wraps lines, and never scrolls. */
+/**
+ * A terminal in memory. It handles the sequences that a chat and its editor write and wraps lines, but never scrolls.
+ */
 export class MemoryTerminal extends Writable {
   readonly isTTY = true;
   readonly columns: number;

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterAll(() => world.close());
 
-/** Values of settings that are not valid. */
+/** Invalid values of settings. */
 const badSettings: Readonly<Record<string, string>> = {
   "--transport": "pigeon",
   "--a2a-version": "9.9",
@@ -28,7 +28,7 @@ const badSettings: Readonly<Record<string, string>> = {
   "--config": "missing.env",
 };
 
-/** Values of commands' own options that are not valid. */
+/** Invalid values of commands' own options. */
 const badValues: Readonly<Record<string, string>> = {
   "--history": "-1",
   "--status": "sleeping",
@@ -50,7 +50,7 @@ const badValues: Readonly<Record<string, string>> = {
   "--flow": "magic",
 };
 
-/** Operands of commands that need some. */
+/** Operands of the commands that require some. */
 const operands: Readonly<Record<string, readonly string[]>> = {
   send: ["hi"],
   "task get": ["t1"],
@@ -140,14 +140,14 @@ describe("a mistake in a setting", { timeout: 30_000 }, () => {
     const free = settingRows
       .map(([, { flag, placeholder }]) => (placeholder === undefined ? "" : flag))
       .filter((flag) => flag !== "" && badSettings[flag] === undefined);
-    // Any text is one of these.
+    // These settings accept any text.
     expect(free.sort()).toEqual(
       ["--agent-card", "--api-key", "--auth", "--bearer", "--cert-key", "--context-id", "--task-id", "--tenant"].sort(),
     );
   });
 });
 
-/** A command line of the help, as words. */
+/** Splits a command line of the help into words. */
 function wordsIn(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, one, two, three]) => one ?? two ?? three ?? "");
 }

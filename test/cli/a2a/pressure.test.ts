@@ -8,7 +8,7 @@ import { build } from "../../e2e/support/build.js";
 import { main, watch, workplaces } from "../cli.js";
 import { openWorld, runIn, type World } from "./world.js";
 
-/** Commands that call an agent, with operands that make them call it. */
+/** Commands that call an agent, with the operands of a call. */
 const calling: Readonly<Record<string, readonly string[]>> = {
   send: ["hi"],
   "send --stream": ["hi"],
@@ -32,7 +32,7 @@ const calling: Readonly<Record<string, readonly string[]>> = {
   "task push-config delete": ["t1", "p1"],
 };
 
-/** Commands that call no agent, or that tests of their own stall. */
+/** Commands that call no agent, or whose stalls other tests cover. */
 const others: readonly string[] = [
   ...["listen", "auth login", "auth status", "auth logout", "config show", "completion", "version"],
   ...["agents add", "agents list", "agents show", "agents remove", "agents rename"],
@@ -52,7 +52,7 @@ const commandLines = Object.entries(calling).filter(([words]) =>
 const stages = ["card", "card body", "headers", "body", "stream"] as const;
 type Stage = (typeof stages)[number];
 
-/** Answers of an agent that stalls at a stage, after which nothing more comes. */
+/** Answers up to a stage and then stalls. */
 function stall(stage: Stage, port: number, isCard: boolean, response: ServerResponse): void {
   const url = `http://127.0.0.1:${port}`;
   const interfaces = [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }];
@@ -82,7 +82,7 @@ describe("an agent that stalls", { timeout: 60_000 }, () => {
     server?.close();
   });
 
-  /** Serves it. @param onStall called when it stalls */
+  /** Serves a stalling agent. @param onStall called when it stalls */
   async function stalling(stage: Stage, onStall: () => void): Promise<string> {
     const isCardStage = stage.startsWith("card");
     const own = createServer((request, response) => {
@@ -124,7 +124,7 @@ describe("an agent that stalls", { timeout: 60_000 }, () => {
     }
   });
 
-  // The others wait for nothing, and end with the time of their calls.
+  // The other commands do not wait for a task, so only the timeout of their calls ends them.
   const waiting = commandLines.filter(([words]) =>
     ["send", "task subscribe", "chat", "record", "replay", "doctor", "ping", "conformance"].includes(words),
   );
@@ -142,7 +142,7 @@ describe("an agent that stalls", { timeout: 60_000 }, () => {
 build();
 const place = workplaces();
 
-/** Command lines whose output is long enough to be cut, with and without an agent. */
+/** Command lines with much output, with and without an agent. */
 const printing: readonly (readonly string[])[] = [
   ["send", "-a", "AGENT", "hi"],
   ["send", "-a", "AGENT", "--stream", "stream 3"],
@@ -163,7 +163,7 @@ describe("the output of a process", { timeout: 60_000 }, () => {
   });
   afterAll(() => world.close());
 
-  /** Runs a command line in a shell, with a redirection. */
+  /** Runs a command line with a redirection in a shell. */
   function shell(script: string, argv: readonly string[]) {
     const words = argv.map((word) => word.replace("AGENT", `127.0.0.1:${world.server.port}`));
     return place.keep(watch(spawn("sh", ["-c", script, "sh", process.execPath, main, ...words], { cwd: place.path })));

@@ -40,7 +40,7 @@ describe("the process of a command", { timeout: 60_000 }, () => {
   it("takes signals at the same moment for one: npm and the terminal both pass Ctrl-C on", async () => {
     const listening = place.run(["listen"]);
     await until(() => listening.stderr().includes("Listening at"));
-    // The system merges two signals of the same name.
+    // Two different signals, because the system merges two pending signals of the same kind.
     listening.child.kill("SIGINT");
     listening.child.kill("SIGTERM");
     expect(await listening.exited).toBe(0);
@@ -53,7 +53,7 @@ describe("the process of a command", { timeout: 60_000 }, () => {
     [["task", "push-config", "create", "t", "https://h.example", "--auth-scheme", "x", "--auth-credentials", "-"]],
   ])("ends at SIGINT while it reads stdin for %j", async (argv) => {
     const reading = place.run([...argv, "-a", host], { NODE_DEBUG: "stream" });
-    // Node.js reports the first read of stdin, which nobody ends.
+    // NODE_DEBUG makes Node.js report the first read of stdin. The test leaves stdin open.
     await until(() => reading.stderr().includes("STREAM"));
     reading.child.kill("SIGINT");
     expect(await reading.exited).toBe(130);
@@ -105,7 +105,7 @@ describe("the process of a command", { timeout: 60_000 }, () => {
       it("ends at SIGINT after its timeout", async () => {
         const sending = send("--timeout", "1s");
         await until(() => sending.stderr().includes("A2ACLI_ERR_TIMEOUT"));
-        // The exit begins just after the message.
+        // The process exits just after the message, so the signal is repeated.
         const more = setInterval(() => sending.child.kill("SIGINT"), 100);
         expect(await sending.exited).toBe("SIGINT");
         clearInterval(more);

@@ -9,7 +9,7 @@ it("hides what is typed before it asks for a secret", async () => {
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode });
   const write = (text: Buffer, _: string, done: () => void) => {
     order.push(String(text));
-    // As fast as a paste.
+    // The answer arrives at once, as if it were pasted.
     if (String(text) === "Token: ") stdin.write("s3cret\r");
     done();
   };

@@ -27,7 +27,7 @@ import { type Json, openWorld, type Setup, type World } from "./world.js";
 
 build();
 
-/** Behaviour of the agent, which the tests change as its author would. */
+/** The agent's behaviour, which tests change as an author would. */
 interface Version {
   readonly greeting?: string;
   readonly pieces?: readonly string[];
@@ -56,7 +56,7 @@ async function* execute({ text, task }: Json): AsyncGenerator<AgentEvent> {
   yield fails ? failed("no") : completed("Done.");
 }
 
-/** Two artifacts, in either order. */
+/** Yields two artifacts in either order. */
 async function* two({ isReversed = false, mediaType = "text/markdown" }: Version): AsyncGenerator<AgentEvent> {
   const all = [
     artifact({ name: "a", parts: [{ text: "*one*", mediaType }] }),
@@ -176,7 +176,7 @@ describe("record and replay", { timeout: 30_000 }, () => {
       {
         stdin,
         interrupted: stop.signal,
-        // The turn is over and its time has passed long before.
+        // The interrupt comes when the turn is over and the timeout has long passed.
         onOutput: (_, text) => void (text.includes("Hello.") && setTimeout(() => stop.abort("SIGINT"), 3_000)),
       },
       "--timeout",

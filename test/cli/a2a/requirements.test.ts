@@ -36,7 +36,7 @@ describe("the requirements of the A2A CLI specification", { timeout: 60_000 }, (
   afterAll(() => world.close());
   beforeEach(() => void world.seen.splice(0));
 
-  // Each case once, and each area by each way.
+  // Each case once, and each area in each way.
   const chosen = cover(rows, ({ id, title, way }) => [title, `${id.replace(/_\d+$/, "")} ${way}`]);
 
   it.each(chosen)("A2ACLI_$id $title ($way)", async ({ argv, more, exit = 0, check, ...setup }) => {

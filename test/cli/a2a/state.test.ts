@@ -16,7 +16,7 @@ describe("what a run leaves and assumes", () => {
   });
   afterAll(() => world.close());
 
-  /** Runs in one folder, which is also the home directory. */
+  /** Runs a command in a folder that is also the home directory. */
   async function runAt(folder: string, argv: readonly string[], terminal: object = {}) {
     let [out, err] = ["", ""];
     const io = {

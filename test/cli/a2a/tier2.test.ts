@@ -13,7 +13,7 @@ import { openWorld, runIn, type World } from "./world.js";
 const transports = ["jsonrpc", "rest", "grpc"] as const;
 const WEBHOOK = "https://hooks.example.org/a";
 
-/** Answers with files of all kinds, some of which have names that a program must not use as they are. */
+/** Answers with files of all kinds. Some have unsafe names that a program must not use. */
 const filer = {
   async *execute(turn: { readonly text: string }) {
     const [word = "", url = ""] = turn.text.split(" ");

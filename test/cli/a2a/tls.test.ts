@@ -117,7 +117,7 @@ describe("an interface that is not there", { timeout: 60_000 }, () => {
 
   it.each(rows)("A2ACLI_EXIT_001 ends $command over $transport at once, with 3", async ({ command, transport }) => {
     const endpoint = `http://127.0.0.1:${await freePort()}`;
-    // Without a limit of time, a command that tried again would not end.
+    // The timeout is disabled, so a command that retries would not end.
     const more = ["-e", endpoint, "--transport", transport, "--timeout", "0", "-o", "json"];
     const { exit, json } = await runIn([...command, ...more]);
     expect({ exit, code: json.error.code }).toEqual({ exit: 3, code: "A2ACLI_ERR_UNREACHABLE" });

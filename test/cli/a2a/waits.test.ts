@@ -23,7 +23,7 @@ describe.each(some(["jsonrpc", "grpc"], ["rest"]))("waiting over %s", { timeout:
     return json.task.id;
   };
 
-  /** Begins a task that goes on when the gate is opened. */
+  /** Starts a task that continues when the gate opens. */
   const atGate = async () => {
     const gate = new Gate();
     gates.set(transport, gate);

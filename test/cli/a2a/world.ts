@@ -14,7 +14,7 @@ import { memoryStore } from "../../../src/store/memory/index.js";
 import { jsonWriter } from "../../../src/wire/json-writer.js";
 import { outputTo } from "../memory-io.js";
 
-/** JSON of any form, whose checks are the tests' business. */
+/** JSON of any form. Tests check it. */
 export type Json = ReturnType<typeof JSON.parse>;
 
 /** A call that the agent got. */
@@ -24,7 +24,7 @@ export interface Seen {
   header(name: string): string | undefined;
 }
 
-/** What the scripted agent does besides what the probe does, by the first word of a message. */
+/** The probe with further behaviour, selected by the first word of a message. */
 const scripted: Agent = {
   ...probe,
   execute(turn) {
@@ -37,7 +37,7 @@ const scripted: Agent = {
   },
 };
 
-/** Every kind of part. */
+/** Yields every kind of part. */
 async function* parts() {
   yield working();
   yield artifact({ name: "text", text: "one\n\ntwo" });
@@ -50,14 +50,14 @@ async function* parts() {
   yield completed();
 }
 
-/** Text that would drive a terminal. */
+/** Yields text with control sequences of a terminal. */
 async function* control() {
   yield working();
   yield artifact({ name: "evil\u001b[2J\nState: FAKE", text: "\u001b]0;owned\u0007\u009b31m" });
   yield completed();
 }
 
-/** Opens for tasks that wait at it: the tests decide when. */
+/** A gate that tasks wait at until a test opens it. */
 export class Gate {
   readonly opened: Promise<void>;
   open: () => void = () => {};
@@ -72,7 +72,6 @@ export class Gate {
 /** Gates by the word after `gate`. */
 export const gates: Map<string, Gate> = new Map();
 
-/** Waits for a gate. */
 async function* gated(name: string) {
   yield working("At the gate.");
   await gates.get(name)?.opened;
@@ -86,7 +85,7 @@ async function* hold(signal: AbortSignal) {
   yield reply("never");
 }
 
-/** An agent that is served for the tests of a file. */
+/** A server with an agent for the tests of a file. */
 export interface World {
   readonly server: Server;
   /** Calls since the last reset. */
@@ -98,19 +97,18 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** Surroundings of a run. */
+/** The environment of a run. */
 export interface Setup {
   readonly env?: Readonly<Record<string, string>>;
   /** Files of the working directory by path; those in `home/` are of the home directory. */
   readonly files?: Readonly<Record<string, string>>;
-  /** A text ends. */
+  /** stdin. A string is followed by the end of the input. */
   readonly stdin?: string | InputStream;
   readonly interrupted?: AbortSignal;
   /** Called with each output. */
   readonly onOutput?: (stream: "out" | "err", text: string) => void;
 }
 
-/** Result of a run. */
 export interface Outcome {
   readonly exit: number | undefined;
   readonly out: string;
