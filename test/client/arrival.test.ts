@@ -11,10 +11,10 @@ import { cardJson } from "./card-server.js";
 import { type ClientBinding, clientBindings } from "./cores.js";
 import { atEnd, connect } from "./world.js";
 
-/** What an agent does with one request that it has received as a whole: nothing is a cut. */
+/** The agent's reaction to a complete request. Undefined cuts the connection. */
 type Does = ((response: ServerResponse) => void) | undefined;
 
-/** A place where requests arrive, which does with each what a script says, and listens no more when that is over. */
+/** A server that handles each request as its script says, and stops listening after the last one. */
 class Place {
   readonly keys: (string | undefined)[] = [];
   readonly #script: Does[];
@@ -66,7 +66,7 @@ const drained = async (updates: AsyncIterable<unknown>): Promise<void> => {
   for await (const _ of updates);
 };
 
-/** A place of HTTP/2 that counts the requests that arrive, and closes the connection of each. */
+/** An HTTP/2 server that counts requests and closes the connection of each. */
 async function cuttingHttp2(keys: (string | undefined)[]): Promise<string> {
   const server = createHttp2Server((request) => {
     request.resume().on("end", () => {
@@ -87,7 +87,7 @@ describe("a message to an agent that does not declare idempotency", () => {
     "stream of a conversation": (client, options) => drained(client.conversation().stream("x", options)),
   } satisfies Record<string, (client: A2AClient, options: { idempotencyKey: string }) => Promise<unknown>>;
 
-  /** A client of an agent that receives requests and answers none. */
+  /** Connects to an agent that receives requests and never answers. */
   async function clientOf(binding: ClientBinding) {
     const place = new Place(Array.from({ length: 50 }, () => cut));
     const keys: (string | undefined)[] = binding === "GRPC" ? [] : place.keys;

@@ -23,7 +23,7 @@ const failure = (call: Promise<unknown>): Promise<A2AError> =>
 const named = { name: "Keeper", description: "Keeps books.", version: "1.0.0" };
 const skills = [{ id: "books", name: "Books", description: "Keeps books.", tags: ["books"] }];
 
-/** Tokens that are good at the moment. */
+/** Tokens that are valid now. */
 const good = new Set<string>(["fresh"]);
 
 const secured = (security: AgentSecurity, options: Partial<ServerOptions> = {}) =>
@@ -171,7 +171,7 @@ describe.each(bindings)("credentials over %s", (binding: Binding) => {
     const client = await connect(server.url, { ...only, credentials: apiKey("key") });
     const message = { parts: "wait", metadata: { skill: "books" } };
     for await (const update of client.stream(message, { skill: "books" })) {
-      // The task is its caller's, who is known by the skill's credentials alone.
+      // Only the skill's credentials identify the caller that owns the task.
       const taskId = update.task?.id ?? "";
       for await (const { task } of client.follow(taskId, { skill: "books" })) {
         expect(task?.id).toBe(taskId);
@@ -187,7 +187,7 @@ describe.each(bindings)("credentials over %s", (binding: Binding) => {
     const url = `https://localhost:${server.port}`;
     const client = await connect(url, { ...only, tls: { ca: testTls.cert, cert, key } });
     expect((await client.listTasks({})).totalSize).toBe(0);
-    // As files are read.
+    // Certificates may also be bytes, as read from files.
     const asBytes = { ca: [Buffer.from(testTls.cert)], cert: Buffer.from(cert), key: Buffer.from(key) };
     expect((await (await connect(url, { ...only, tls: asBytes })).listTasks({})).totalSize).toBe(0);
     const without = await connect(url, { ...only, tls: { ca: testTls.cert } });

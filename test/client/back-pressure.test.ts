@@ -8,7 +8,10 @@ import { clientBindings, coreOver } from "./cores.js";
 const PIECE = 64 * 1024;
 const PIECES = 1_000;
 
-/** What may be on its way while the consumer is busy: buffers of sockets, at both ends of the proxy, and windows of HTTP/2. */
+/**
+ * Maximum number of bytes in transit while the consumer is busy. They fill socket buffers at both ends of the proxy and
+ * windows of HTTP/2.
+ */
 const MOST_ON_THE_WAY = 24 * 1024 * 1024;
 
 const agent: Agent = {
@@ -34,7 +37,7 @@ describe("a stream whose consumer is slow", () => {
     let seen = 0;
     for await (const _ of stream(core, "Go.")) {
       if (++seen < 3) continue;
-      // The consumer is busy until nothing moves any more.
+      // The consumer is busy until no more bytes arrive.
       for (let before = -1; before !== proxy.bytes; ) {
         before = proxy.bytes;
         await new Promise((resolve) => setTimeout(resolve, 500));

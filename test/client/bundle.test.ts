@@ -14,16 +14,18 @@ import { createServer, type Server } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { build, root } from "../e2e/support/build.js";
 
-/** The most that the client may be, compressed, in bytes, for a page that imports all of it but the authentication flows. */
+/**
+ * Maximum compressed size of the client in bytes, for a page that imports everything except the authentication flows.
+ */
 const MOST = 68_000;
 
-/** What a page gets that imports the package as it is published, for a browser. */
+/** Bundles a page that imports the published package, for a browser. */
 async function bundled(contents: string): Promise<{ code: string; inputs: readonly string[] }> {
   const { outputFiles, metafile } = await bundle({
     stdin: { contents, resolveDir: root },
     bundle: true,
     minify: true,
-    // Fails on every module of Node.js.
+    // The build fails if the page imports a module of Node.js.
     platform: "browser",
     format: "iife",
     globalName: "client",
@@ -35,9 +37,9 @@ async function bundled(contents: string): Promise<{ code: string; inputs: readon
 }
 
 /**
- * What a page loads, which bundlers put into several files: before it calls anybody, and once it has called by every binding of the
- * present version (`connect.ts` and `grpc.ts` come with the first call by Connect and by gRPC-Web). Not counted is what earlier versions
- * need, which comes with the first call of one.
+ * Bundles a page into chunks. `atFirst` is loaded before the first call. `inTheEnd` is loaded after calls over every
+ * binding of the current version: the first calls over Connect and gRPC-Web load `connect.ts` and `grpc.ts`. Chunks for
+ * earlier versions are not counted, because the first call of such a version loads them.
  */
 async function loaded(contents: string): Promise<{ atFirst: string; inTheEnd: string }> {
   const { outputFiles, metafile } = await bundle({
@@ -77,7 +79,7 @@ function compressed(code: string): { gzip: number; brotli: number } {
   return { gzip: gzipSync(code, { level: 9 }).length, brotli: brotliCompressSync(code).length };
 }
 
-/** What is read of a contract at run time. */
+/** The parts of a contract that are read at run time. */
 function contractOf(file: DescFile): unknown[] {
   const known: unknown[] = [];
   for (const type of nestedTypes(file)) {
@@ -104,7 +106,7 @@ function fieldOf(field: DescField): unknown[] {
   ];
 }
 
-/** What a client speaks in a browser. */
+/** The bindings and versions that a client supports in a browser. */
 const spoken = [
   ...["JSONRPC", "HTTP+JSON", "CONNECT", "GRPC-WEB"].map((binding) => [binding, "1.0"]),
   ["JSONRPC", "0.3"],

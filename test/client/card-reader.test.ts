@@ -30,7 +30,7 @@ describe("readCard()", () => {
     const flow = { authorizationUrl: "https://i.example/a", tokenUrl: "https://i.example/t", scopes: { read: "" } };
     const card = await read(
       cardJson({
-        // @a2a-js/sdk 1.3, from a card that is an object of its own types.
+        // The form of @a2a-js/sdk 1.3, from a card object of its own types.
         securitySchemes: {
           key: { scheme: { $case: "apiKeySecurityScheme", value: form } },
           oauth: {
@@ -41,7 +41,7 @@ describe("readCard()", () => {
           },
           ["__proto__"]: {},
         },
-        // a2a-go 2.3.
+        // The form of a2a-go 2.3.
         securityRequirements: [{ schemes: { key: [], oauth: ["read"] } }, { schemes: { key: { list: [] } } }],
         skills: [{ id: "s", name: "S", securityRequirements: [{ schemes: { key: [] } }] }],
       }),
@@ -114,7 +114,7 @@ describe("readCard()", () => {
     expect((await read({ name: "x", url: "https://a.example" })).supportedInterfaces).toMatchObject([
       { url: "https://a.example", protocolBinding: "JSONRPC", protocolVersion: "0.1" },
     ]);
-    // Parts that nobody needs may be of another form here too.
+    // Unneeded members of an older card may have a wrong type too.
     expect(await read({ ...older, skills: "none" })).toMatchObject({ name: "x", skills: [] });
     expect(await errorOf({ ...older, securitySchemes: [] })).toMatchObject({ reason: "INVALID_AGENT_RESPONSE" });
   });

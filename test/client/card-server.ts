@@ -2,13 +2,11 @@ import { createServer, type IncomingHttpHeaders, type RequestListener } from "no
 import type { AddressInfo } from "node:net";
 import { afterEachTest } from "../support/clean-up.js";
 
-/** A request that a server got. */
 export interface Got {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A server for one test. */
 export interface CardServer {
   readonly url: string;
   readonly got: readonly Got[];
@@ -19,7 +17,7 @@ afterEachTest(() => {
   for (const end of running.splice(0)) end();
 });
 
-/** Serves what a listener answers, on loopback, until the test ends. */
+/** Serves a listener on loopback until the test ends. */
 export async function serveCards(listener: RequestListener): Promise<CardServer> {
   const got: Got[] = [];
   const server = createServer((request, response) => {
@@ -34,7 +32,7 @@ export async function serveCards(listener: RequestListener): Promise<CardServer>
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, got };
 }
 
-/** A card in JSON, with little in it. */
+/** A minimal card as JSON. */
 export function cardJson(more: object = {}): Record<string, unknown> {
   return {
     name: "Found",

@@ -11,7 +11,7 @@ import type { Server } from "../../src/server/create-server.js";
 import { serveCards } from "./card-server.js";
 import { connect, echo, serve } from "./world.js";
 
-/** Ways of calling an agent; each returns what its echo said. */
+/** Ways to call an agent. Each returns the echoed text. */
 const calls: Readonly<Record<string, (client: A2AClient) => Promise<string>>> = {
   "one answer": async (client) => (await client.send("say hi")).text,
   "a stream": async (client) => {
@@ -23,7 +23,7 @@ const calls: Readonly<Record<string, (client: A2AClient) => Promise<string>>> = 
 };
 const expected = { "one answer": "hi", "a stream": "hi", "a method": "0" } as Readonly<Record<string, string>>;
 
-/** An agent that lets nobody in, though its card asks for nothing. */
+/** An agent that refuses all callers, although its card requires no credentials. */
 const closed = (refused: () => void = () => {}) =>
   serve({
     authenticator: {
@@ -36,7 +36,7 @@ const closed = (refused: () => void = () => {}) =>
 
 const cardOf = async ({ url }: Server): Promise<string> => (await fetch(`${url}/.well-known/agent-card.json`)).text();
 
-/** An agent at the ports of another one that has ended, which lets in who shows the token. */
+/** Replaces an ended server at the same ports with an agent that requires a token. */
 async function secured(before: Server): Promise<string[]> {
   const shown: string[] = [];
   const check = (token: string) => {
@@ -100,7 +100,7 @@ describe.each(bindings)("an agent that begins to ask for credentials, over %s", 
     }
     expect(refused).toBe(3);
     expect(cards.got).toHaveLength(4);
-    // Without credentials another card is of no use.
+    // A client without credentials cannot use the changed card.
     const without = await connect(cards.url, { bindings: [binding] });
     await expect(calls["one answer"]?.(without)).rejects.toMatchObject({ reason: "UNAUTHENTICATED" });
     expect(cards.got).toHaveLength(4);

@@ -9,7 +9,7 @@ const form = { fields: ["name", "date"] };
 const file = { raw: new Uint8Array([1, 2, 3]), mediaType: "image/png" };
 const both = [{ data: form }, file];
 
-/** Says a form and a file in each place that a message may have. */
+/** Sends a form and a file in each place of a message. */
 const speaker: Agent = {
   card: { name: "Forms", description: "Asks by forms.", version: "1.0.0" },
   responds: "either",
@@ -30,7 +30,7 @@ async function chunksOf(stream: ReadableStream<UIChunk> | null): Promise<UIChunk
   return chunks;
 }
 
-/** Forms and files among chunks. */
+/** The forms and files in a list of chunks. */
 function partsOf(chunks: readonly UIChunk[]): unknown[] {
   return chunks.flatMap((chunk): unknown[] => {
     if (chunk.type === "file") return [chunk.url];
@@ -46,7 +46,7 @@ function user(text: string): UIMessageLike {
   return { id: text, role: "user", parts: [part] };
 }
 
-/** The message that a page keeps of chunks. */
+/** The message that a page builds from chunks. */
 function kept(chunks: readonly UIChunk[]): UIMessageLike {
   const last = chunks.findLast(({ type }) => type === "finish") as { messageMetadata?: unknown };
   return { id: "answer", role: "assistant", metadata: last.messageMetadata, parts: [] };
@@ -74,7 +74,10 @@ describe("uiMessageStream()", () => {
   });
 });
 
-/** Streams an artifact with a file and data in pieces, and sends it whole in the end, or what its message says instead. */
+/**
+ * Streams an artifact in pieces, with a file and data, and then sends it as a whole. The text of the message selects a
+ * variation.
+ */
 const whole: Agent = {
   card: { name: "Whole", description: "Sends all of it again.", version: "1.0.0" },
   async *execute(turn) {
@@ -153,7 +156,7 @@ describe("chatTransport()", () => {
   });
 });
 
-/** Completes when it is released. */
+/** An agent that completes when it is released. */
 function waiting(): { readonly agent: Agent; readonly release: () => void } {
   let release = (): void => {};
   const released = new Promise<void>((resolve) => {

@@ -4,12 +4,12 @@ import { bindings } from "../../src/client/discovery/interfaces.js";
 import { A2AError } from "../../src/core/error.js";
 import { connect, serve } from "./world.js";
 
-/** Values of all kinds. Each is wrong in most places. */
+/** Values of all kinds, each invalid in most places. */
 const odd: readonly unknown[] = [5, true, null, {}, [], "x", Number.NaN, 1n, () => 1, Symbol("x")];
 
 const shown = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
 
-/** Copies of a value that each have another one in one of its places. */
+/** Yields copies of a value that each have another value in one place. */
 function* mutants(value: unknown, path = ""): Generator<readonly [path: string, of: (other: unknown) => unknown]> {
   yield [path, (other) => other];
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return;

@@ -21,7 +21,7 @@ const failure = (call: Promise<unknown>): Promise<A2AError> =>
     (error) => error,
   );
 
-/** A card with one interface of each binding that is named. */
+/** A card with one interface for each of the named bindings. */
 const cardOf = (interfaces: readonly (readonly [binding: string, url: string])[], more: object = {}): object =>
   cardJson({
     supportedInterfaces: interfaces.map(([protocolBinding, url]) => ({ protocolBinding, url, protocolVersion: "1.0" })),
@@ -104,7 +104,7 @@ describe.each(bindings)("connect() over %s", (binding) => {
     expect(client.interface.url).toBe(at);
     proxy.mode = "close";
     proxy.cut();
-    // What is read may be read by another way, whatever became of the first.
+    // Reads may be repeated over another interface, whatever happened on the first one.
     await client.listTasks({});
     expect(client.interface.url).toBe(server.url);
     await returning.listTasks({});

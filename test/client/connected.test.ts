@@ -7,13 +7,13 @@ import { type Agent, artifact, completed, createServer, inputRequired, type Serv
 import { memoryStore } from "../../src/store/memory/index.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
 
-/** So many connections are cut in each stream. */
+/** Number of cut connections in each stream. */
 const CUTS = 30;
 
 let isOver = (): boolean => true;
 let pieces: string[] = [];
 
-/** Goes on until all connections are cut that are to be. */
+/** Streams pieces until the planned connections have been cut. */
 const agent: Agent = {
   card: { name: "Cut", description: "Says much.", version: "1.0.0", skills: [] },
   async *execute(turn) {

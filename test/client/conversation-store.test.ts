@@ -10,9 +10,9 @@ import type { Update } from "../../src/task/answer.js";
 import { IDEMPOTENCY_EXTENSION } from "../../src/wire/service-params.js";
 import { connect, serve } from "./world.js";
 
-/** An agent whose task works on until nobody follows it, and that cancels no task. */
+/** An agent whose task runs until its followers leave. It cancels no task. */
 class Busy implements ConversationClient {
-  /** Has each cancel fail. */
+  /** Makes the pending cancel fail. */
   refuse: () => void = () => {};
   followed = 0;
 
@@ -63,7 +63,7 @@ describe("a turn that is stopped, whose task cannot be canceled", () => {
   }
 });
 
-/** An agent that names the task of a message when it is told to. */
+/** An agent that names the task of a message when the test says so. */
 class Late extends Busy {
   readonly name: (() => void)[] = [];
 
@@ -73,7 +73,7 @@ class Late extends Busy {
   }
 }
 
-/** Keeps conversations in memory. */
+/** Stores conversations in memory. */
 function memoryStorage() {
   const kept = new Map<string, string>();
   return {
@@ -108,7 +108,7 @@ describe("a conversation that is left before its task is named, and shown anew",
   });
 });
 
-/** An agent that keeps idempotency keys, and that cannot be reached at first. */
+/** An agent that supports idempotency keys and is unreachable at first. */
 class Unreachable extends Busy {
   readonly card = create(AgentCardSchema, { capabilities: { extensions: [{ uri: IDEMPOTENCY_EXTENSION }] } });
   readonly keys: (string | undefined)[] = [];

@@ -6,7 +6,7 @@ import type { Conversation } from "../../src/client/follow/conversation.js";
 import { A2AError } from "../../src/core/error.js";
 import { connect, serve } from "./world.js";
 
-/** The context of what a conversation is told. */
+/** Ways to send a text in a conversation. Each returns the context of the answer. */
 const ways: Readonly<Record<string, (talk: Conversation, text: string) => Promise<string | undefined>>> = {
   send: async (talk, text) => (await talk.send(text)).contextId,
   stream: async (talk, text) => {
@@ -97,7 +97,7 @@ describe("a conversation whose first messages are sent at once", () => {
       const all = [sent(), sent(), sent({ signal: stop.signal }), sent(), sent(), sent()];
       const late = sent({ timeoutMs: 50 });
       await expect.poll(() => gates.length).toBe(1);
-      // Those that wait end by their own signal and deadline, without a call.
+      // Waiting messages end by their own signal and deadline, without a call.
       stop.abort();
       expect([await all[2], await late]).toEqual(["CANCELLED", "DEADLINE_EXCEEDED"]);
       for (const nth of [1, 2, 3]) {
@@ -113,7 +113,7 @@ describe("a conversation whose first messages are sent at once", () => {
   );
 });
 
-/** Asks for as long as it is told to ask. */
+/** Asks as long as the message says so. */
 const asking: Agent = {
   card: { name: "Asking", description: "Asks.", version: "1.0.0" },
   async *execute(turn) {
@@ -131,7 +131,7 @@ describe("a conversation with parallel tasks", () => {
     const held = talk.stream("hold");
     const id = (await held.next()).value?.task?.id ?? expect.fail();
     const way = ways[name] ?? expect.fail();
-    // Both are under way before one of them asks.
+    // Both calls are in progress before either turn asks.
     await Promise.all([way(talk, "ask"), way(talk, "ask")]);
     const first = talk.taskId;
     await client.cancelTask({ id });

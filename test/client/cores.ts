@@ -7,7 +7,7 @@ import { nodePlatform } from "../../src/client/node/platform.js";
 import { jsonRpcTransport } from "../../src/client/transport/jsonrpc.js";
 import { restTransport } from "../../src/client/transport/rest.js";
 
-/** The bindings that a client speaks. */
+/** The bindings that a client supports. */
 export const clientBindings = ["JSONRPC", "HTTP+JSON", "CONNECT", "GRPC-WEB", "GRPC"] as const;
 
 export type ClientBinding = (typeof clientBindings)[number];
@@ -16,7 +16,7 @@ export interface TestCore extends ClientCore {
   close(): Promise<void>;
 }
 
-/** What a server is asked over one binding, without a card: its URL is that of the interface. */
+/** A client's calls over one binding, without a card. `url` is that of the interface. */
 export function coreOver(binding: ClientBinding, url: string, more: Partial<ClientCore> = {}): TestCore {
   const platform = nodePlatform({ plaintextGrpc: true });
   const version: Interceptor = (next) => (request) => {

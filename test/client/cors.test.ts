@@ -5,7 +5,7 @@ import type { A2AError } from "../../src/core/error.js";
 
 const connect = connectWith(webPlatform);
 
-/** The texts of browsers for a request that they refuse by CORS, and for one without an answer. */
+/** Messages of browsers for a request that CORS blocks and for one without an answer. */
 const texts = ["Failed to fetch", "NetworkError when attempting to fetch resource.", "Load failed"];
 
 async function failureOf(url: string, text: string): Promise<A2AError> {

@@ -10,10 +10,10 @@ import { type Cut, CuttingProxy } from "../support/cutting-proxy.js";
 import { scaled } from "../support/soak.js";
 import { type ClientBinding, clientBindings, coreOver } from "./cores.js";
 
-/** So many times a connection is cut in each stream. */
+/** Number of cut connections in each stream. */
 const CUTS = scaled(40, 100);
 
-/** One agent for all streams: it goes on until the proxy of its message has cut what it has to cut. */
+/** States of all streams by message. The agent continues until the proxy of its message has made its cuts. */
 const stories = new Map<string, Story>();
 
 interface Story {
@@ -22,7 +22,10 @@ interface Story {
   readonly pieces: string[];
 }
 
-/** Pieces of one artifact, and now and then a status with a message, another artifact, and one that replaces an earlier one. */
+/**
+ * Yields pieces of one artifact. At times it also yields a status with a message, another artifact, or a replacement of
+ * an artifact.
+ */
 const agent: Agent = {
   card: { name: "Cut", description: "Says much.", version: "1.0.0", skills: [] },
   async *execute(turn) {
@@ -57,16 +60,19 @@ const seed = Number(process.env.PARLEY_CUT_SEED ?? Math.trunc(Math.random() * 1e
 
 type Cuts = (next: () => number, nth: number) => Cut;
 
-/** Before the first byte, then behind the first frame, then anywhere. */
+/** Cuts before the first byte, then after the first frame, then anywhere. */
 const byBytes: Cuts = (next, nth) => {
   if (nth === 1 || (nth > 2 && next() < 0.1)) return { bytes: 0 };
   return { bytes: nth === 2 ? 2_500 : Math.trunc(next() * 1_800) };
 };
 
-/** Before the first byte, or after some time: a snapshot has more bytes than any number that would cut what follows it as well. */
+/**
+ * Cuts before the first byte or after some time. A number of bytes would not do, because a snapshot alone may exceed
+ * it.
+ */
 const byTime: Cuts = (next, nth) => (nth === 1 || next() < 0.1 ? { bytes: 0 } : { ms: next() * 60 });
 
-/** A proxy that cuts so many connections, and is away for a while after each tenth. */
+/** A proxy that makes `CUTS` cuts and refuses connections for a while after every tenth. */
 function cutting(port: number, cuts: Cuts): Promise<CuttingProxy> {
   const next = random(seed);
   return CuttingProxy.open(port, { plan: (nth) => cuts(next, nth), most: CUTS, refuseEvery: 10 });
@@ -111,7 +117,7 @@ describe(`a stream whose connections are cut at random (PARLEY_CUT_SEED=${seed})
   const urlOf = (binding: ClientBinding, port: number): string =>
     binding === "GRPC" ? `127.0.0.1:${port}` : `http://127.0.0.1:${port}`;
 
-  /** The task followed through cuts, and by somebody whose connection holds. */
+  /** Follows a task through cuts and, beside it, over an intact connection. */
   async function both(binding: ClientBinding, cuts: Cuts, more: Partial<ClientCore>, signal: AbortSignal) {
     const port = portOf(binding);
     const proxy = await cutting(port, cuts);

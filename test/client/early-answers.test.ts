@@ -9,7 +9,7 @@ import { connect, serve } from "./world.js";
 /** Methods that a client calls. */
 type Calls = string[];
 
-/** Makes a server of one that does not wait for the end of a task, and may have no subscriptions and no reads. */
+/** Simulates a server that answers before the task ends, and that may lack subscriptions and reads. */
 const early =
   (calls: Calls, without: readonly string[]): Interceptor =>
   (next) =>

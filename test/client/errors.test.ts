@@ -26,7 +26,7 @@ const info = (reason: string, metadata: object = {}): object => ({
   metadata,
 });
 
-/** Errors of JSON-RPC, as servers of several makes and releases write them. */
+/** JSON-RPC errors as several servers and releases write them. */
 const rpc: readonly (readonly [string, object, number, Reason])[] = [
   ["a code of the specification", { code: -32001, message: "no" }, 200, "TASK_NOT_FOUND"],
   ["another one", { code: -32002, message: "no" }, 200, "TASK_NOT_CANCELABLE"],
@@ -60,7 +60,7 @@ const rpc: readonly (readonly [string, object, number, Reason])[] = [
   ["a code of nobody without one", { code: -31999, message: "no" }, 200, "INTERNAL"],
 ];
 
-/** Bodies of answers that are no success. */
+/** Bodies of error answers. */
 const bodies: readonly (readonly [string, object, number, Reason])[] = [
   [
     "a Status with a reason",
@@ -108,7 +108,7 @@ const bodies: readonly (readonly [string, object, number, Reason])[] = [
   ["a problem of another kind", { type: "about:blank", title: "no", status: 503 }, 503, "UNAVAILABLE"],
 ];
 
-/** Bodies of anybody, such as a proxy. */
+/** Bodies of other programs, such as a proxy. */
 const plain: readonly (readonly [number, string, string, Reason])[] = [
   [502, "text/html", "<html><h1>Bad Gateway</h1></html>", "UNAVAILABLE"],
   [503, "text/plain", "try later", "UNAVAILABLE"],
@@ -237,7 +237,7 @@ describe("errors of servers", () => {
   });
 });
 
-/** What libraries and runtimes throw. */
+/** Errors that libraries and runtimes throw. */
 const thrown: readonly (readonly [string, unknown, Reason])[] = [
   [
     "nobody listens",

@@ -14,7 +14,7 @@ import { atEnd, connect, echo, serve } from "./world.js";
 
 const books = { id: "books", name: "Books", description: "Keeps books.", tags: ["books"] };
 
-/** An agent whose extended card has a skill more, for which a key is asked. */
+/** An agent whose extended card adds a skill, which requires a key. */
 function keeper(shown: string[]): Agent {
   const check = (secret: string) => {
     shown.push(secret);
@@ -34,7 +34,7 @@ function keeper(shown: string[]): Agent {
 
 const credentials = { bearer: bearer("token"), key: apiKey("key") };
 
-/** Changes extended cards on their way. */
+/** Changes extended cards in responses. */
 const changing =
   (change: (card: AgentCard) => Partial<AgentCard>): Interceptor =>
   (next) =>
@@ -62,7 +62,7 @@ describe.each(bindings)("the extended card over %s", (binding) => {
     shown.length = 0;
     expect((await talk.send(message, { skill: "books" })).text).toBe("hi");
     expect(new Set(shown)).toEqual(new Set(["token", "key"]));
-    // As often as its caller wants.
+    // The card may be fetched repeatedly.
     expect((await client.extendedCard()).name).toBe("Extended");
   });
 
@@ -121,7 +121,7 @@ describe.each(bindings)("the extended card over %s", (binding) => {
 describe("a client with an extended card", () => {
   const cardOf = async ({ url }: Server): Promise<string> => (await fetch(`${url}/.well-known/agent-card.json`)).text();
 
-  /** Another program at the port of a server that has ended. */
+  /** Starts another program at the port of an ended server. */
   async function replaced({ url, port, close }: Server): Promise<string[]> {
     await close({ graceMs: 0 });
     const asked: string[] = [];

@@ -64,7 +64,7 @@ describe("ClientFold", () => {
       "two",
       " three",
     ]);
-    // Another text takes the place of the one before.
+    // A new text replaces the previous one.
     expect(texts(piece("draft", false), piece("final", false))).toEqual(["draft", "final"]);
   });
 
@@ -100,7 +100,7 @@ describe("ClientFold", () => {
 
   it("has the message of a status in the history when something follows it, and once", () => {
     const fold = new ClientFold();
-    // Some servers have it there before.
+    // Some servers have already added the message to the history.
     const message = said("m1", "Hm.");
     fold.take(
       begin(

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { serverOf } from "./scripted.js";
 
-// Forms in which servers of 1.0 answer that the contract does not have.
+// Answers of 1.0 servers that differ from the contract.
 
 const ids = { taskId: "t", contextId: "c" };
 const agentMessage = (parts: readonly object[], role = "ROLE_AGENT") => ({
@@ -25,7 +25,9 @@ const task = (state: string, more: object = {}) => ({
 });
 const artifact = (parts: readonly object[]) => ({ artifactId: "a", name: "a", parts });
 
-/** As LangGraph's server streams (`langgraph-api` 0.16): the task has the contract's form, and events have `kind`. */
+/**
+ * The stream of LangGraph's server (`langgraph-api` 0.16). The task has the contract's form, and events have `kind`.
+ */
 const langGraph = [
   { task: task("TASK_STATE_SUBMITTED") },
   { ...ids, kind: "status-update", status: { state: "TASK_STATE_WORKING" }, final: false },
@@ -39,7 +41,7 @@ const langGraph = [
   { ...ids, kind: "status-update", status: { state: "TASK_STATE_COMPLETED" }, final: true },
 ];
 
-/** The same by a server that has kept more of 0.3. */
+/** The stream of a server that uses more forms of 0.3. */
 const older = [
   task("submitted"),
   ...langGraph.slice(1, 4),

@@ -38,7 +38,7 @@ function status(state: TaskState): StreamResponse {
 
 const completed = status(TaskState.COMPLETED);
 
-/** A task that is read: the texts of its artifacts. */
+/** A task returned by a read, with the texts of its artifacts. */
 function read(texts: Readonly<Record<string, string>>, state = TaskState.WORKING): Task {
   const artifacts = Object.entries(texts).map(([artifactId, text]) => ({ artifactId, parts: partsOf(text) }));
   return create(TaskSchema, { id: "t", contextId: "c", status: { state }, artifacts });
@@ -53,7 +53,7 @@ function updatesOf(steps: readonly Step[], fold = new ClientFold()): Update[] {
   });
 }
 
-/** The text of each update with text; `!` before those that begin anew. */
+/** The texts of updates, with `!` before a text that replaces the earlier ones. */
 function textsOf(steps: readonly Step[], fold?: ClientFold): string[] {
   const marked = updatesOf(steps, fold).map(({ text, replaced }) => (replaced ? `!${text}` : text));
   return marked.filter((text) => text !== "");
@@ -106,7 +106,7 @@ describe("Update.text of an artifact that an agent replaces", () => {
     expect(textsOf([...told, anew("one "), read({ a: "one two three four" })])).toEqual([
       ...["one ", "two ", "three", " four"],
     ]);
-    // What is read replaces the text of one artifact, and begins both anew.
+    // The read replaces one artifact's text, so the text of both begins anew.
     expect(textsOf([...told, anew("uno dos", "b"), read({ a: "one ", b: "ein" }), more("four"), completed])).toEqual([
       ...["one ", "two ", "three", "uno dos", "!einone ", "four"],
     ]);
@@ -158,7 +158,7 @@ describe("Update.text of an artifact that an agent replaces", () => {
         for await (const chunk of uiMessageStream(each(updates))) {
           if (chunk.type === "text-delta") blocks.set(chunk.id, (blocks.get(chunk.id) ?? "") + chunk.delta);
         }
-        // A replaced text stays there, as a block before.
+        // The chat keeps a replaced text as an earlier block.
         if (printed !== "") expect([...blocks.values()].at(-1)).toBe(printed);
       }),
       { numRuns: scaled(150, 5_000) },

@@ -1,7 +1,7 @@
 import type { HttpAnswer, HttpClient } from "../../src/client/platform.js";
 import { A2AError } from "../../src/core/error.js";
 
-/** Asks by the runtime's fetch. */
+/** An HTTP client that uses the runtime's fetch. */
 export const fetchHttp: HttpClient = async ({ url, method, headers, body, signal }) => {
   const response = await fetch(url, {
     method,

@@ -6,7 +6,7 @@ import type { Binding } from "../../src/client/discovery/interfaces.js";
 import { cardJson } from "./card-server.js";
 import { atEnd, connect } from "./world.js";
 
-/** Notes the target of each request, and refuses all of them. */
+/** Records the target of each request, and refuses all of them. */
 async function recorder(isHttp2: boolean) {
   const targets: string[] = [];
   const server = isHttp2

@@ -175,7 +175,7 @@ describe("candidatesOf()", () => {
       ];
       expect(choose(older)).toEqual(["GRPC https://a.example:1 0.3"]);
       expect(choose([...older, ["HTTP+JSON", "https://a.example", "1.0"]])).toEqual(["HTTP+JSON https://a.example"]);
-      // That version has no other binding.
+      // Version 0.1 has only the binding JSONRPC.
       expect(choose([["GRPC", "a.example:1", "0.1"], ...older.slice(2)])).toEqual([
         "JSONRPC https://a.example/second 0.1",
       ]);

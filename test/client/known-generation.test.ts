@@ -3,7 +3,7 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AClient } from "../../src/client/index.js";
 import { connect, serve } from "./world.js";
 
-/** A task that was told up to a text, or to its end, and its generation there. */
+/** Streams a task until a text, or to its end. Returns the generation there. */
 async function countedUntil(client: A2AClient, text?: string): Promise<{ taskId: string; generation: number }> {
   let told = { taskId: "", generation: 0 };
   for await (const update of client.stream("count")) {

@@ -17,17 +17,15 @@ import { TaskFold, viewTask } from "../../src/task/fold.js";
 import { isInterrupted, isTerminal } from "../../src/task/state.js";
 import { IDEMPOTENCY_KEY, RESUME_EXTENSION, resumeParameters } from "../../src/wire/service-params.js";
 
-/** How the connections to a server break. */
 export interface Cut {
-  /** So many frames come through first; 0 cuts before the first. */
+  /** Number of frames that arrive before the cut. 0 cuts before the first. */
   readonly after: number;
-  /** So many events happen at the server before the next connection. */
+  /** Number of events that happen at the server before the next connection. */
   readonly missed: number;
-  /** An error, or an end without one. */
+  /** Ends the stream with an error or without one. */
   readonly how: "error" | "end";
 }
 
-/** What a server can do. */
 export interface Abilities {
   readonly resume: boolean;
   readonly idempotent: boolean;
@@ -38,9 +36,9 @@ type HeadersGiven = ConstructorParameters<typeof Headers>[0];
 
 type Options = { readonly headers?: HeadersGiven; readonly signal?: AbortSignal };
 
-/** A server of one task whose events are known, and whose connections break as it is told: what a ClientCore stands for. */
+/** A server of one task with known events and planned cuts. Its `core` stands in for a client's connection. */
 export class LogServer {
-  /** Sends that made it here, by their key. */
+  /** Keys of the sends that arrived. */
   readonly sends: (string | null)[] = [];
   reads = 0;
   subscriptions = 0;
@@ -48,7 +46,7 @@ export class LogServer {
   readonly #entries: readonly LogEntry[];
   readonly #cuts: Cut[];
   readonly #can: Abilities;
-  /** The position up to which things have happened. */
+  /** Position of the latest event that has happened. */
   #now = 1;
 
   constructor(entries: readonly LogEntry[], cuts: readonly Cut[], can: Abilities) {
@@ -76,7 +74,7 @@ export class LogServer {
     };
   }
 
-  /** The task as the server has it. */
+  /** The current task of the server. */
   get task(): Task {
     return foldOf(this.#entries.slice(0, this.#now)).task;
   }
@@ -138,7 +136,7 @@ export class LogServer {
     }
     if (cut === undefined) return;
     this.#now = Math.min(this.#entries.length, this.#now + cut.missed);
-    // A stream that ends while its task waits for its client is one that has ended as it should.
+    // A stream may end normally while its task waits for its client, so this cut is an error.
     if (cut.how === "error" || isInterrupted(told)) throw new A2AError("UNAVAILABLE", "The connection was cut.");
   }
 

@@ -18,7 +18,7 @@ import { pairs } from "../support/covering.js";
 import { cardJson, serveCards } from "./card-server.js";
 import { atEnd, connect, echo, serve } from "./world.js";
 
-/** Every way of calling our own server in a version whose cards name it. */
+/** Every way to call our own server in a version that its cards name. */
 const ways: readonly (readonly [version: string, binding: Binding])[] = [
   ...bindings.map((binding) => ["1.0", binding] as const),
   ["0.3", "JSONRPC"],
@@ -26,7 +26,7 @@ const ways: readonly (readonly [version: string, binding: Binding])[] = [
   ["0.3", "GRPC"],
 ];
 
-/** Each returns what the echo said, or the reason for which it did not. */
+/** Calls that return the echoed text or the reason of the error. */
 const calls: Readonly<Record<string, (client: A2AClient) => Promise<string>>> = {
   "one answer": async (client) => (await client.send("say hi")).text,
   "a stream": async (client) => {
@@ -48,7 +48,7 @@ interface Answer {
   readonly body?: string | Buffer;
 }
 
-/** How programs answer that have nothing at a path. */
+/** Answers of programs that do not serve the path. */
 const foreign: Readonly<Record<string, Answer>> = {
   "a plain 404": { status: 404, body: "Not here." },
   "a 404 in JSON": {
@@ -60,7 +60,7 @@ const foreign: Readonly<Record<string, Answer>> = {
   "a 410": { status: 410 },
 };
 
-/** Another program, which gives all requests the same answer. */
+/** Another program that gives every request the same answer. */
 async function program(binding: Binding, { status, headers = {}, body = "" }: Answer) {
   const asked: string[] = [];
   const isGrpc = binding === "GRPC";
@@ -94,7 +94,7 @@ const cardOf = (version: string, binding: Binding, url: string, more: object = {
 const urlOf = (server: Server, binding: Binding): string =>
   binding === "GRPC" ? `${new URL(server.url).hostname}:${server.grpcPort}` : server.url;
 
-/** A client whose card is fresh for an hour, and the server of that card. */
+/** A client whose card is fresh for an hour, with the server of that card. */
 async function clientOf(card: string, options: ClientOptions) {
   const present = { card };
   const { url, got } = await serveCards((_, response) => {
@@ -103,7 +103,7 @@ async function clientOf(card: string, options: ClientOptions) {
   return { client: await connect(url, options), present, got };
 }
 
-/** Kinds of answers and calls by ways; in `npm test` each pair of them. */
+/** Kinds of answers and calls by ways. `npm test` covers each pair. */
 const replaced = cover(
   ways.flatMap((way) =>
     Object.keys(foreign).flatMap((kind) => Object.keys(calls).map((name) => ({ way, kind, name }))),
@@ -246,7 +246,7 @@ describe.each(ways)("an interface of A2A %s over %s that its server has no more"
   });
 });
 
-/** Over HTTP+JSON the paths of 0.3 are those of a tenant "v1" in 1.0. */
+/** Ways of 0.3 except HTTP+JSON, whose paths 1.0 reads as those of a tenant "v1". */
 const older = ways.filter(([version, binding]) => version === "0.3" && binding !== "HTTP+JSON");
 
 describe.each(older)("an agent that has given up A2A %s over %s", (...way) => {
@@ -273,7 +273,7 @@ const inStream = (type: string, flag: number, text: string): Answer => ({
 
 const events = { status: 200, headers: { "content-type": "text/event-stream" } };
 
-/** Answers of servers that do not have the service or the method. */
+/** Answers of servers without the service or the method. */
 const unimplemented: readonly (readonly [Binding, name: string, Answer])[] = [
   ["GRPC", "a stream", { status: 200, headers: { "content-type": "application/grpc", "grpc-status": "12" } }],
   ["GRPC", "one answer", { status: 200, headers: { "content-type": "application/grpc", "grpc-status": "12" } }],

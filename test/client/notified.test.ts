@@ -11,11 +11,14 @@ import { atEnd, connect, serve } from "./world.js";
 
 interface Reporting {
   readonly server: Server;
-  /** Of the webhook. */
+  /** URL of the webhook. */
   readonly url: string;
 }
 
-/** A server that reports to a webhook of this machine, which gives what comes to `heard`; signed, or with a token alone. */
+/**
+ * A server that notifies a webhook on this machine, signed or with only a token. The webhook passes the events to
+ * `heard`.
+ */
 async function reporting(isSigned: boolean, heard: (event: PushEvent) => unknown): Promise<Reporting> {
   let handler: ReturnType<PushReceiver["handler"]> = () => expect.fail("too early");
   const http = createHttpServer((request, response) => handler(request, response));

@@ -36,7 +36,7 @@ describe.each(["JSONRPC", "HTTP+JSON"])("a stream of one task over %s", (binding
     ["is no task", { nothing: true }],
     ["is another task", whole("COMPLETED", { id: "other" }).task],
   ])("ends as it has told where the task is read in the end, and that %s", async (_, read) => {
-    // Without the task at first there may be more than what the stream told.
+    // The stream does not begin with the task, so it may be incomplete.
     const events = [status("WORKING"), piece("all"), status("COMPLETED")];
     expect(await followed(binding, events, read)).toEqual({ text: "all", state: TaskState.COMPLETED });
   });

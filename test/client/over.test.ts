@@ -14,7 +14,7 @@ afterEach(async () => {
   await servers.close();
 });
 
-/** A client of an agent that says two things, and the signals of its calls. */
+/** A client of an agent that sends two pieces, with the signals of its calls. */
 async function connected(binding: "GRPC" | "JSONRPC"): Promise<{ by: A2AClient; signals: AbortSignal[] }> {
   const agent = agentOf("Speaker", async function* () {
     yield working("first");

@@ -14,7 +14,7 @@ async function taskOf(updates: AsyncIterable<Update>): Promise<string | undefine
   return id;
 }
 
-/** Each sends a text and returns the id of its task. */
+/** Ways to send a text. Each returns the id of its task. */
 const sends = {
   send: async (client, text, options) => (await client.send(text, options)).taskId,
   stream: (client, text, options) => taskOf(client.stream(text, options)),

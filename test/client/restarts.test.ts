@@ -9,23 +9,26 @@ import { CuttingProxy } from "../support/cutting-proxy.js";
 import { scaled } from "../support/soak.js";
 import { clientBindings, coreOver } from "./cores.js";
 
-/** What the agent counts to, and how long it waits between, in milliseconds. */
+/** The agent counts to `TO` and waits `PAUSE_MS` milliseconds between numbers. */
 const TO = 120;
 const PAUSE_MS = 10;
 
-/** Servers that are killed in the middle of each stream. */
+/** Number of times that the server is killed during each stream. */
 const KILLS = scaled(2, 3);
 
 const sent = (core: ClientCore): AsyncIterable<Update> => stream(core, `count ${TO} ${PAUSE_MS}`);
 
-/** The agent yields no status after its question, which the task has to stop showing all the same. */
+/**
+ * Follows a task after its question was answered. The agent yields no further status, but the task has to stop showing
+ * the question.
+ */
 async function followed(core: ClientCore): Promise<AsyncIterable<Update>> {
   const taskId = (await send(core, "ask Which?")).task?.id ?? "";
   await send(core, `count ${TO} ${PAUSE_MS} only`, { returnImmediately: true }, { taskId });
   return follow(core, taskId);
 }
 
-/** Words of an agent that begins anew. */
+/** Number of words of an agent that begins anew. */
 const WORDS = 60;
 
 const expected = Array.from({ length: TO }, (_, index) => `${index + 1} `).join("");
@@ -36,13 +39,13 @@ describe("a stream whose server is killed and started anew", () => {
 
   let running: ServerProcess | undefined;
 
-  /** The server that an earlier test has left, or the first one. */
+  /** Returns the running server, or starts the first one. */
   const started = async (): Promise<ServerProcess> => {
     running ??= await home.start();
     return running;
   };
 
-  /** Kills the server, and starts one in its place. */
+  /** Kills the server and starts another one in its place. */
   const restarted = async (): Promise<ServerProcess> => {
     const killed = running;
     running = undefined;
@@ -106,7 +109,7 @@ describe("a stream whose server is killed and started anew", () => {
       let [text, kills, last] = ["", 0, 0];
       try {
         for await (const update of await begin(core)) {
-          // Whoever follows begins with what there is.
+          // A follower's first update has all text so far.
           if (update.kind === "task") {
             const [begun] = update.task?.artifacts ?? [];
             text = begun === undefined ? "" : textOf(begun);

@@ -9,7 +9,7 @@ import { ConversationStore } from "../../src/client/react/conversation-store.js"
 import { Gates } from "../support/gates.js";
 import { connect, serve } from "./world.js";
 
-/** Asks for a name, and greets: each when its gate is open. */
+/** Asks for a name, and greets. Each step waits for its gate. */
 function greeter(gates: Gates): Agent {
   return {
     card: { name: "Greeter", description: "Asks before it greets.", version: "1.0.0" },
@@ -23,11 +23,10 @@ function greeter(gates: Gates): Agent {
   };
 }
 
-/** A page that shows a conversation. */
 interface Page {
-  /** Says something, and leaves the page as soon as the task is named. */
+  /** Sends a text, and leaves the page when the task has an id. */
   sayAndLeave(text: string): Promise<void>;
-  /** Shows the conversation again. Gives what the answer says, once it is over. */
+  /** Shows the conversation again. Returns the text of the answer when it is complete. */
   comeBack(): Promise<string>;
 }
 
@@ -92,7 +91,7 @@ describe.each(Object.entries(pages))("a conversation of %s", (_name, open) => {
     await expect.poll(state).toBe(TaskState.INPUT_REQUIRED);
     expect(await page.comeBack()).toMatch(/^Hello, \n?Who\?$/);
 
-    // The task still shows the question while the agent works on what it was told.
+    // The task still shows the question while the agent works on the answer.
     await page.sayAndLeave("world");
     const answer = page.comeBack();
     await gates.reached("world");

@@ -20,23 +20,23 @@ afterEach(() => servers.close());
 
 type Binding = "JSONRPC" | "HTTP+JSON";
 
-/** How an agent fails a message, and what of it the caller gets. */
+/** An agent's failure of a message, and the facts that the caller receives. */
 interface Failure {
   readonly name: string;
-  /** Undefined: the connection is cut. */
+  /** Writes the answer. Undefined cuts the connection. */
   readonly answer?: ((response: ServerResponse, binding: Binding) => unknown) | undefined;
   readonly reason: string;
-  /** Not known whether the message arrived. */
+  /** True if it is unknown whether the message arrived. */
   readonly isDoubtful?: boolean;
   readonly retryAfterMs?: number;
-  /** It passes by itself, so that the message is sent again where the agent declares idempotency. */
+  /** True for a temporary failure. The message is then repeated if the agent declares idempotency. */
   readonly passes?: boolean;
 }
 
 const json = (response: ServerResponse, status: number, body: object): unknown =>
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 
-/** An error of the agent's own, as each binding has it. */
+/** The agent's own error in the form of each binding. */
 const told =
   (code: number, status: number, name: string) =>
   (response: ServerResponse, binding: Binding): unknown =>
@@ -68,7 +68,7 @@ const failures: readonly Failure[] = [
   },
 ];
 
-/** A server that fails every send in one way, and the keys of the sends; its card over HTTP. */
+/** A server that fails every send in one way. Returns its card and the keys of the sends. */
 async function failing(failure: Failure, binding: Binding, promises: boolean) {
   const keys: unknown[] = [];
   const server = createServer((request, response) => {
@@ -109,7 +109,7 @@ interface Sending {
   readonly timeoutMs?: number;
 }
 
-/** How a message is sent, with limits that end every repetition soon. */
+/** Ways to send a message. The limits end all repetitions soon. */
 const ways: Readonly<Record<string, (client: A2AClient, options?: Sending) => Promise<unknown>>> = {
   send: (client, options) => client.send("x", options),
   stream: (client, options) => drained(client.stream("x", options)),
@@ -118,7 +118,7 @@ const ways: Readonly<Record<string, (client: A2AClient, options?: Sending) => Pr
 
 const limits: ClientOptions["limits"] = { maxResumeMs: 300, retryMs: 1, maxRetryMs: 20 };
 
-/** What the agent that delegates gets thrown. */
+/** The error that a delegating agent catches. */
 async function ofDelegation(url: string): Promise<A2AError> {
   const got: A2AError[] = [];
   const front = agentOf("Front", async function* (turn) {
@@ -200,7 +200,7 @@ describe("a message that fails", () => {
 
 const silent: Failure = { name: "silence", answer: () => {}, reason: "" };
 
-/** How a caller ends a call that is not answered, and what it gets. */
+/** Ways in which a caller ends an unanswered call, with the reason of the error. */
 const ends: readonly { readonly name: string; readonly options: () => Sending; readonly reason: string }[] = [
   { name: "timeoutMs", options: () => ({ timeoutMs: 50 }), reason: "DEADLINE_EXCEEDED" },
   { name: "AbortSignal.timeout()", options: () => ({ signal: AbortSignal.timeout(50) }), reason: "DEADLINE_EXCEEDED" },

@@ -5,7 +5,7 @@ import { PartSchema, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { isSameMessage } from "../../src/client/follow/update.js";
 import { anyMessage, contractTypes } from "../wire/arbitrary.js";
 
-/** A message, and another one that differs from it in one member at most, in all, or in nothing. */
+/** A message with a second one that is equal or differs in one or in all members. */
 function pair(desc: DescMessage): fc.Arbitrary<readonly [Message, Message]> {
   const member = desc.members.length === 0 ? fc.constant("") : fc.constantFrom(...desc.members.map((m) => m.localName));
   return fc

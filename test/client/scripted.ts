@@ -4,7 +4,7 @@ import type { A2AClient } from "../../src/client/client.js";
 import { cardJson, serveCards } from "./card-server.js";
 import { connect } from "./world.js";
 
-/** A server that streams some events, and answers else by what is asked for. */
+/** Connects to a server that streams some events. It answers other calls with the result for their method. */
 export async function serverOf(
   binding: string,
   events: readonly unknown[],

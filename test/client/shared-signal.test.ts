@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const calls = ["sends", "reads", "reads without a deadline", "streams"] as const;
 
-/** One call of a kind. */
+/** Makes one call of a kind. */
 async function call(kind: (typeof calls)[number], by: A2AClient, signal: AbortSignal): Promise<unknown> {
   if (kind === "sends") return by.send("x", { signal });
   if (kind === "reads") return by.listTasks({}, { signal });
@@ -38,7 +38,7 @@ describe.each(["GRPC", "JSONRPC"] as const)("one signal over %s", (binding) => {
     const { signal } = new AbortController();
     process.on("warning", note);
     await Promise.all(Array.from({ length: 15 }, () => call(kind, by, signal)));
-    // Warnings are told in a later turn.
+    // Node.js emits warnings in a later turn of the event loop.
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(warnings.splice(0).map(({ message }) => message)).toEqual([]);
   });

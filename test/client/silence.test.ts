@@ -27,7 +27,7 @@ describe("a connection that a broken router has silenced", () => {
 
   afterAll(() => server.close({ graceMs: 0 }));
 
-  // Far sooner than the connection itself is found dead, which takes HTTP/2 more than the time of a test.
+  // `stallMs` ends far sooner than HTTP/2 detects a dead connection, which takes longer than a test.
   it.each(clientBindings)("gets no further call after `stallMs`, over %s", async (binding) => {
     const isGrpc = binding === "GRPC";
     const proxy = await CuttingProxy.open(Number(isGrpc ? server.grpcPort : new URL(server.url).port));

@@ -13,7 +13,7 @@ const ERROR = 2;
 
 const bindings = ["GRPC", "CONNECT", "GRPC-WEB", "JSONRPC", "HTTP+JSON"] as const;
 
-/** Per binding: the system, the code of success and that of a task that does not exist. */
+/** The system and the codes of success and of an unknown task, by binding. */
 const codes: Readonly<Record<(typeof bindings)[number], readonly [string, string | undefined, string]>> = {
   GRPC: ["grpc", "OK", "NOT_FOUND"],
   CONNECT: ["connectrpc", undefined, "not_found"],
@@ -30,7 +30,7 @@ describe.each(bindings)("a client with telemetry over %s", (binding) => {
   let spans: RecordedSpan[];
   let server: Server;
   let client: A2AClient;
-  /** `traceparent` of each call, as the server gets it. */
+  /** `traceparent` of each call, as the server received it. */
   let sent: (string | undefined)[];
   beforeEach(async () => {
     spans = registerRecorder();
@@ -50,12 +50,12 @@ describe.each(bindings)("a client with telemetry over %s", (binding) => {
 
   const [system, success, notFound] = codes[binding];
 
-  /** The one span, which the server got as the call's. */
+  /** Returns the only span. Checks that the server received its id. */
   const onlySpan = (): RecordedSpan => {
     const [span] = spans;
     expect(span).toBeDefined();
     expect(spans).toHaveLength(1);
-    // Over HTTP+JSON a subscription that is refused is sent again by the other verb.
+    // Over HTTP+JSON, a refused subscription is repeated with the other verb.
     expect([...new Set(sent)]).toEqual([traceParentOf(span!.spanContext())]);
     return span!;
   };

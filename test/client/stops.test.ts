@@ -8,7 +8,7 @@ import type { A2AClient } from "../../src/client/client.js";
 import { ConversationStore } from "../../src/client/react/conversation-store.js";
 import { connect, serve } from "./world.js";
 
-/** Works until it is canceled, but for a question. */
+/** Asks if the message is "ask", or else works until it is canceled. */
 const busy: Agent = {
   card: { name: "Busy", description: "Works.", version: "1.0.0" },
   async *execute(turn) {
@@ -72,7 +72,7 @@ describe("ConversationStore.stop()", () => {
   });
 });
 
-/** Sends a message of a chat that may be stopped. */
+/** Sends a message of a chat that can be stopped. */
 async function sent(client: A2AClient): Promise<{ stream: ReadableStream<UIChunk>; abort: () => void }> {
   const { signal, abort } = stopper();
   const messages = [message("go")];
@@ -100,7 +100,7 @@ describe("chatTransport().sendMessages()", () => {
     const stopping = {
       follow,
       cancelTask,
-      // Stops while the message is on its way.
+      // The stop comes while the message is being sent.
       stream: (...call: Parameters<A2AClient["stream"]>) => {
         setImmediate(abort);
         return client.stream(...call);

@@ -20,7 +20,7 @@ import { scaled } from "../support/soak.js";
 import { log } from "../task/arbitraries.js";
 import { type Cut, LogServer } from "./log-server.js";
 
-/** A log whose task comes to an end, and asks nothing on its way there: a stream that is cut at a question is at its end. */
+/** A log of a task that ends without asking. A stream that is cut at a question would count as ended. */
 const finished = log
   .filter((entries) => {
     const last = entries.at(-1)?.event;
@@ -35,7 +35,7 @@ function withoutQuestion(entry: LogEntry): LogEntry {
   return { ...entry, event: { case: "status", value: { ...event.value, status } } };
 }
 
-/** The same without messages that other clients send, which no stream shows. */
+/** The same logs without messages of other clients, which streams do not show. */
 const alone = finished.map((entries) => {
   const kept = entries.filter(({ event }) => event.case !== "message");
   return kept.map((entry, index): LogEntry => ({ ...entry, position: index + 1 }));
@@ -329,7 +329,7 @@ function failing(error: A2AError): AsyncIterable<never> {
   return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) };
 }
 
-/** A server whose connections break with this error, and not with their own. */
+/** A server whose connections break with the given error. */
 function failingWith(core: ClientCore, error: A2AError): ClientCore {
   const { sendStreamingMessage, subscribeToTask } = core.rpc;
   const broken = async function* <T>(events: AsyncIterable<T>): AsyncGenerator<T> {
@@ -355,7 +355,7 @@ function aborted(signal: AbortSignal | undefined): Promise<never> {
 
 const place = { taskId: "task", contextId: "context" };
 
-/** A task with one artifact that gets these texts, and then is completed. */
+/** The log of a task whose artifact receives these texts and which then completes. */
 function growing(texts: readonly string[]): LogEntry[] {
   const history = [
     { messageId: "first", role: Role.USER, parts: [{ content: { case: "text" as const, value: "Go." } }] },

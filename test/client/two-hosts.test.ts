@@ -28,7 +28,7 @@ async function jsonAt(url: string): Promise<Json> {
 
 const interfacesOf = (card: Json): Interface[] => (card.supportedInterfaces as Interface[]).slice();
 
-/** An agent that is not open, on a host, and the secrets that it was shown. */
+/** Serves an agent that requires credentials on a host. Records the secrets that it receives. */
 async function guarded(host: string, more: Partial<Agent> = {}, options: Partial<ServerOptions> = {}) {
   const shown: string[] = [];
   const check = (secret: string) => {
@@ -46,7 +46,7 @@ async function guarded(host: string, more: Partial<Agent> = {}, options: Partial
 const cardOn127001 = (card: unknown): Promise<CardServer> =>
   serveCards((_, response) => response.setHeader("content-type", "application/json").end(JSON.stringify(card)));
 
-/** A client of a card on 127.0.0.1 all of whose interfaces are on 127.0.0.2. */
+/** A client whose card is on 127.0.0.1 and has only interfaces on 127.0.0.2. */
 async function acrossHosts(options: ClientOptions) {
   const there = await guarded("127.0.0.2");
   const { url } = await cardOn127001(there.card);

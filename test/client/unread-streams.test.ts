@@ -6,7 +6,7 @@ import { follow, stream } from "../../src/client/follow/send.js";
 import type { Update } from "../../src/task/answer.js";
 import { LogServer } from "./log-server.js";
 
-/** A server whose streams are silent until they are ended. */
+/** A server whose streams send nothing until they are ended. */
 function silent(): ClientCore {
   const { core } = new LogServer([], [], { resume: true, idempotent: true });
   const events = (_: unknown, { signal }: { signal?: AbortSignal } = {}) => ({

@@ -53,7 +53,7 @@ describe("an update", () => {
     expect(seen(status([{ text: "b" }, { data: 2 }]))).toEqual(["b", [2], []]);
     expect(seen(piece([{ text: "c" }, two]))).toEqual(["c", [], [two.file]]);
     expect(seen(piece([{ data: null }]))).toEqual(["", [null], []]);
-    // The whole artifact once more, and then another one in its place.
+    // The agent sends the whole artifact again, and then replaces it.
     expect(seen(piece([{ text: "ac" }, one, { data: 1 }, two, { data: null }, { data: 3 }], false))).toEqual([
       "",
       [3],

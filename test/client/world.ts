@@ -18,12 +18,15 @@ afterEachTest(async () => {
   for (const close of opened.splice(0).reverse()) await close();
 });
 
-/** Ends something when the test does, what was opened last first. */
+/** Closes something at the end of the test, in reverse order of opening. */
 export function atEnd(close: () => unknown): void {
   opened.push(close);
 }
 
-/** Says what it was told; `task <text>` makes a task of it, `count` streams, `ask` asks, `wait` does not end. */
+/**
+ * Echoes the text after `say`. Other words select: `task <text>` makes a task, `count` streams, `ask` asks, `wait` does
+ * not end.
+ */
 export const echo: Agent = {
   card: { name: "Echo", description: "Says what it was told.", version: "1.0.0" },
   responds: "either",
@@ -40,7 +43,7 @@ export const echo: Agent = {
   },
 };
 
-/** A server on loopback, until the test ends. */
+/** A server on loopback that closes when the test ends. */
 export async function serve(options: Partial<ServerOptions> = {}): Promise<Server> {
   const store = memoryStore();
   const server = await createServer({ agent: echo, store, port: 0, grpcPort: 0, ...options } as ServerOptions);
@@ -50,16 +53,18 @@ export async function serve(options: Partial<ServerOptions> = {}): Promise<Serve
 
 const connectNode: Connect = connectWith(nodePlatform);
 
-/** Waits between attempts that cost a test no time. */
+/** Delays between attempts that do not slow a test down. */
 export const quick = { retryMs: 1, maxRetryMs: 5 };
 
-/** Cards that were fetched in this test: the system gives the ports of those before to other servers. */
+/**
+ * Cards fetched in this test. The cache is cleared after each test, because the system reuses ports for other servers.
+ */
 let cards = new CardCache();
 afterEachTest(() => {
   cards = new CardCache();
 });
 
-/** A client until the test ends. */
+/** Connects a client that closes when the test ends. */
 export async function connect(agent: CardSource, { limits, card, ...options }: ClientOptions = {}): Promise<A2AClient> {
   const all = { ...options, limits: { ...quick, ...limits }, card: card ?? { cache: cards } };
   const client = await connectNode(agent, all);
@@ -67,18 +72,18 @@ export async function connect(agent: CardSource, { limits, card, ...options }: C
   return client;
 }
 
-/** Passes bytes on between clients and a server, unless it is told otherwise. */
+/** A TCP proxy between clients and a server. */
 export interface Proxy {
   readonly host: string;
-  /** Connections that were made to it. */
+  /** Number of connections so far. */
   readonly connections: number;
-  /** How it treats connections from now on: passes them on, closes them at once, or takes bytes and answers nothing. */
+  /** Treatment of new connections: forward them, close them at once, or read without answering. */
   mode: "pass" | "close" | "hang";
-  /** Cuts the connections that there are. */
+  /** Cuts all open connections. */
   cut(): void;
 }
 
-/** A proxy of TCP before a port of this machine. */
+/** Starts a TCP proxy for a port of this machine. */
 export async function proxyTo(port: number): Promise<Proxy> {
   const sockets = new Set<Socket>();
   const proxy = { host: "", connections: 0, mode: "pass" as Proxy["mode"], cut };
@@ -105,7 +110,7 @@ export async function proxyTo(port: number): Promise<Proxy> {
   return proxy;
 }
 
-/** A port of this machine on which nobody listens. */
+/** A port of this machine that does not listen. */
 export async function closedPort(): Promise<number> {
   const server = createTcpServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -57,7 +57,7 @@ const anything: Credential = { fits: ({ scheme }) => scheme.case === undefined, 
 interface Case extends Given, ChooseOptions {
   readonly it: string;
   readonly with?: Credentials;
-  /** Schemes in order, with their scopes and credentials; "unmet", or nothing. */
+  /** Schemes in order, with their scopes and credentials, or "unmet". Empty if no scheme is needed. */
   readonly chosen: readonly (readonly [string, Credential, ...string[]])[] | "unmet";
 }
 
@@ -219,7 +219,7 @@ describe("chooseCredentials() chooses", () => {
         scheme: card.securitySchemes[name],
       })),
     );
-    // Equal is not the same: credentials look alike.
+    // Compares identity, because equal credentials may be different objects.
     expected.forEach(([, credential], i) => {
       if (typeof credential.fits === "function") expect(choice.schemes[i]?.credential).toBe(credential);
     });

@@ -16,7 +16,7 @@ const security = { schemes, require: ["bearer"], skills: { books: { require: ["k
 const card = { name: "Keeper", description: "Keeps books.", version: "1.0.0", skills };
 const secured = { ...echo, card, security };
 
-/** Every way of calling an agent; each returns the error's message. */
+/** Ways to call an agent. Each returns the error's message. */
 const calls: Readonly<Record<string, (client: A2AClient) => Promise<unknown>>> = {
   "one answer": (client) => client.send("say hi"),
   "a stream": async (client) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { importGraph, isBuiltin } from "../../support/import-graph.js";
 
-// That it works in a browser is shown in one: test/interop/oauth-page.interop.ts.
+// `test/interop/oauth-page.interop.ts` tests the entry point in a browser.
 describe("parley-a2a/client/oauth", () => {
   const { files, outside } = importGraph("src/client/oauth/index.ts");
 

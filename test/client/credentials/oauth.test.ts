@@ -16,7 +16,8 @@ import { A2AError } from "../../../src/core/error.js";
 import { ScriptedIssuer } from "./scripted-issuer.js";
 import { showing } from "./world.js";
 
-// What issuers and cards may do wrong, over real sockets. Flows against an issuer that does it right: test/interop/oauth-client.interop.ts.
+// Faults of issuers and cards, over real sockets. `test/interop/oauth-client.interop.ts` tests the flows with a correct
+// issuer.
 
 let issuer: ScriptedIssuer;
 let elsewhere: ScriptedIssuer;
@@ -60,7 +61,7 @@ async function tokenOf(credentials: Credential, card = oidcCard(), url?: string)
 const failing = async (work: Promise<unknown>): Promise<A2AError> => {
   const error: unknown = await work.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(A2AError);
-  // Whatever went wrong, no secret comes along.
+  // No error contains a secret.
   expect(inspect(error, { depth: 20, showHidden: true })).not.toMatch(/the-secret|token-\d|refresh-\d|leaked/);
   return error as A2AError;
 };
@@ -115,7 +116,7 @@ describe("an issuer that answers", () => {
     issuer.scripts.set("/token", script);
     const error = await failing(tokenOf(machine({ limits: impatient })));
     expect([error.reason, error.message]).toEqual([reason, expect.stringMatching(/^[\x20-\x7e]+$/)]);
-    // And it may do better.
+    // The issuer recovers.
     issuer.wellBehaved();
     const credential = machine({ limits: impatient });
     expect(await tokenOf(credential)).toMatch(/^Bearer token-\d+$/);
@@ -199,7 +200,7 @@ describe("an issuer that answers", () => {
       expect(await tokenOf(credential)).toBe(first);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    // It was asked ahead of the end.
+    // The client requested a new token before the old one expired.
     expect(issuer.count()).toBeGreaterThan(1);
   });
 });
@@ -248,7 +249,7 @@ describe("metadata that", () => {
       expect(issuer.count()).toBe(0);
       const allowed = machine({ issuer: issuer.url, issuerHosts: ["127.0.0.2"], limits: impatient });
       const outcome = await tokenOf(allowed).catch((thrown: A2AError) => thrown.message);
-      // Nothing listens there.
+      // The allowed host does not listen.
       expect(outcome).toMatch(endpoint === "token_endpoint" ? /cannot be reached/ : /^Bearer token-/);
     },
   );
@@ -459,7 +460,7 @@ describe("a refusal of the agent", () => {
     await Promise.all(calls.map((each) => each.attempt()));
     expect(await Promise.all(calls.map((each) => each.again(refused)))).toEqual([true, true, true, true]);
     expect(issuer.count()).toBe(2);
-    // A server that refuses the new one as well has something else against it.
+    // A server that also refuses the new token has another reason, so the client requests no further token.
     for (let i = 0; i < 5; i++) {
       const next = call(credential);
       await next.attempt();
@@ -528,7 +529,7 @@ describe("a store of tokens", () => {
     let current = "refresh-0";
     issuer.scripts.set("/token", ({ form }) => {
       const given = form.get("refresh_token");
-      // One that was used before ends everything, as RFC 9700 has it.
+      // A reused refresh token ends the grant (RFC 9700).
       if (given !== null && given !== current) return { status: 400, body: { error: "invalid_grant" } };
       current = `refresh-${issuer.asked.length}`;
       return { body: issuer.token({ expires_in: 1, refresh_token: current }) };
@@ -609,7 +610,7 @@ describe("a store of tokens", () => {
     let isStopped = false;
     let reads = 0;
     const tokens: OAuthStorage = {
-      // The second one of a renewal is read under the lock.
+      // The second read of a renewal happens under the lock. It never ends.
       get: (key) => (isStopped && ++reads === 2 ? new Promise<undefined>(() => {}) : kept.get(key)),
       set: (key, value) => kept.set(key, value),
       delete: (key) => kept.delete(key),
@@ -732,7 +733,7 @@ describe("a sign-in", () => {
     const each = call(credential);
     await each.attempt();
     expect(await each.again(new A2AError("PERMISSION_DENIED", "No.", { metadata: { scope: "write" } }))).toBe(false);
-    // What is allowed goes on meanwhile.
+    // Calls with the granted scopes continue to work.
     expect(await tokenOf(credential)).toMatch(/^Bearer token-/);
     const next = await credential.begin(agent());
     expect(next.searchParams.get("scope")).toBe("read write");

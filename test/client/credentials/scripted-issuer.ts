@@ -2,23 +2,23 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** What an issuer answers: a status and a body, or whatever a function does with the connection. */
+/** An issuer's answer: a status and a body, or a function that writes to the connection. */
 export type Script =
   | { readonly status?: number; readonly headers?: Record<string, string>; readonly body: unknown }
   | ((response: ServerResponse) => void);
 
-/** What was asked. */
+/** A request to the issuer. */
 export interface Asked {
   readonly path: string;
   readonly form: URLSearchParams;
   readonly authorization: string | undefined;
 }
 
-/** An issuer that says what a test has it say, right or wrong, over sockets. */
+/** An issuer that answers over sockets as the test says, correctly or not. */
 export class ScriptedIssuer {
   readonly url: string;
   readonly asked: Asked[] = [];
-  /** By path; what is not here is a 404. */
+  /** Answers by path. Other paths answer 404. */
   readonly scripts = new Map<string, (asked: Asked) => Script>();
   readonly #server: Server;
   #count = 0;
@@ -48,7 +48,7 @@ export class ScriptedIssuer {
     this.scripts.set("/token", () => ({ body: this.token() }));
   }
 
-  /** A token endpoint's answer, with another token each time. */
+  /** An answer of the token endpoint, with a new token each time. */
   token(more: object = {}): object {
     return { access_token: `token-${++this.#count}`, token_type: "Bearer", expires_in: 600, ...more };
   }

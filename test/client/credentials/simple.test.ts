@@ -16,7 +16,7 @@ import { obedient } from "../../conformance/agents.js";
 import type { Driver } from "../../support/driver.js";
 import { callWith, cardAt, noHttp, showing } from "./world.js";
 
-/** What the server takes at the moment. */
+/** Tokens that the server accepts now. */
 const good = new Set(["token-1"]);
 
 const schemes = {
@@ -94,7 +94,7 @@ describe.each(["jsonrpc", "rest"])("over %s", (binding) => {
   });
 });
 
-/** What one attempt shows to a scheme, at an address. */
+/** The headers and query of one attempt with a scheme at a URL. */
 async function shownTo(credential: Credential, scheme: object, url = "https://agent.example/") {
   const securitySchemes = { it: create(SecuritySchemeSchema, { scheme } as never) };
   const securityRequirements = [{ schemes: { it: { list: [] } } }];
@@ -238,9 +238,9 @@ describe("a refusal", () => {
     token = "new";
     expect(await credential.refused?.(first)).toBe(true);
     await credential.apply(target, first);
-    // The other call is refused later, when the first has shown the new one.
+    // The other call is refused after the first one has used the new token.
     expect(await credential.refused?.(second)).toBe(true);
-    // And the first is refused again: there is no other.
+    // The first call is refused again with the newest token, so it cannot be repeated.
     expect(await credential.refused?.(first)).toBe(false);
   });
 });

@@ -8,16 +8,16 @@ import { A2AError } from "../../../src/core/error.js";
 import type { CallOptions, Driver, Reply } from "../../support/driver.js";
 import type { WireError } from "../../support/wire-error.js";
 
-/** The card that a server serves. */
+/** Fetches a server's card. */
 export async function cardAt(url: string): Promise<AgentCard> {
   const answer = await fetch(`${url}/.well-known/agent-card.json`);
   return fromJson(AgentCardSchema, (await answer.json()) as JsonObject, { ignoreUnknownFields: true });
 }
 
-/** No credential of these tests asks over it. */
+/** An HTTP client for credentials that must not make requests. */
 export const noHttp: HttpClient = () => Promise.reject(new Error("nothing is asked here"));
 
-/** A call as a client makes it: with credentials, and once more where others do better. */
+/** A call with credentials, which is repeated once if other credentials may be accepted. */
 export interface AuthenticatedCall extends ChooseOptions {
   readonly card: AgentCard;
   readonly url: string;
@@ -26,13 +26,13 @@ export interface AuthenticatedCall extends ChooseOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What one attempt shows. */
+/** Headers and query of one attempt. */
 export interface Shown {
   readonly headers: Record<string, string>;
   readonly query: Record<string, string>;
 }
 
-/** The credentials of one call, and what an attempt of it shows. */
+/** The credentials of one call, with a function that prepares an attempt. */
 export function showing({ card, url, credentials, http = noHttp, signal, ...options }: AuthenticatedCall) {
   const shown = new CallCredentials(chooseCredentials(card, credentials, options), {
     card,
@@ -56,7 +56,7 @@ export function showing({ card, url, credentials, http = noHttp, signal, ...opti
   };
 }
 
-/** Calls by a driver of any binding. */
+/** Makes a call over a driver of any binding. Repeats it once with other credentials. */
 export async function callWith(
   driver: Driver,
   call: AuthenticatedCall,
@@ -71,7 +71,7 @@ export async function callWith(
   return { ...(await once()), tries: 2 };
 }
 
-/** An error as a client's transport gives it. */
+/** Converts a driver's error to the error of a client's transport. */
 export function errorOf(error: WireError, headers: Readonly<Record<string, string>>): A2AError {
   const challenge = headers["www-authenticate"];
   const reason = error.reason as "UNAUTHENTICATED";

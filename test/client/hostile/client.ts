@@ -1,4 +1,4 @@
-// A program with little memory that calls servers, and says what became of each call.
+// A program with little memory. It calls servers and reports the result of each call.
 import { createClient } from "@connectrpc/connect";
 import { A2AService, type Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Binding } from "../../../src/client/discovery/interfaces.js";
@@ -11,7 +11,7 @@ export interface Asked {
   readonly platform: "Node.js" | "web";
   readonly binding: Binding;
   readonly kind: Kind;
-  /** Default: the present one. */
+  /** Default: the current version. */
   readonly version: "0.1" | "0.3" | undefined;
   readonly url: string;
 }

@@ -10,7 +10,10 @@ import { bindings, CARD_TEXT, type Harm, hostile, type Kind, TEXT } from "./serv
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** What the program may have of JavaScript's objects, in MiB: several times what an answer needs, a part of what it could be made to take. */
+/**
+ * Heap limit of the program in MiB. It is several times the need of a valid answer, and a part of the need of a hostile
+ * one.
+ */
 const HEAP_MIB = 96;
 
 let child: ChildProcess | undefined;
@@ -30,7 +33,7 @@ async function message(from: ChildProcess): Promise<unknown> {
   }
 }
 
-/** What a client with little memory says of a call. */
+/** Makes a call in a client with little memory. Returns its result. */
 async function outcome(asked: Asked): Promise<unknown> {
   if (child === undefined) {
     const script = fileURLToPath(bundle("hostile-client.js"));
@@ -49,7 +52,9 @@ const harms: readonly [Harm, unknown][] = [
   ["chunks of one byte", TEXT],
 ];
 
-/** Bindings whose errors are read from the body read as much of it as of an answer. */
+/**
+ * The expected result of an endless error. Bindings that read errors from the body read as much of it as of an answer.
+ */
 function endOf(binding: (typeof bindings)[number], kind: Kind): string {
   const isRead = ["JSONRPC", "HTTP+JSON"].includes(binding) || (binding === "CONNECT" && kind === "unary");
   if (isRead) return "INVALID_AGENT_RESPONSE: The answer has more than 67108864 bytes.";

@@ -15,22 +15,26 @@ import {
   WINDOW_UPDATE,
 } from "../../network/frames.js";
 
-/** How an answer harms who keeps what it is made of: by values that take no room, in pieces that do not, or without an end. */
+/**
+ * Kinds of harm to a client that stores an answer: values that are empty on the wire, tiny chunks, or an endless body.
+ */
 export type Harm = "empty values" | "chunks of one byte" | "an error of empty values" | "an endless error";
 
-/** A task in an answer to GetTask, or in the one event of a stream; or the agent's card. */
+/**
+ * The place of the answer: a task in an answer to GetTask, a task in the only event of a stream, or the agent's card.
+ */
 export type Kind = "unary" | "stream" | "card";
 
 export const bindings = ["JSONRPC", "HTTP+JSON", "CONNECT", "GRPC-WEB", "GRPC"] as const;
 type Binding = (typeof bindings)[number];
 
-/** Values without anything in them. */
+/** Number of empty values. */
 const EMPTY = 5_000_000;
 
-/** Characters of the text that comes byte by byte. */
+/** Length of the text that arrives byte by byte. */
 export const TEXT = 1_500_000;
 
-/** The same in a card, which has at most a megabyte. */
+/** The same in a card, which may have at most a megabyte. */
 export const CARD_TEXT = 900_000;
 
 function cardOf(harm: Harm): Buffer {
@@ -53,7 +57,7 @@ function jsonOf({ binding, kind, harm, version }: Answer): Buffer {
 
 const empty = `${"{},".repeat(EMPTY)}{}`;
 
-/** The part is one of every version. */
+/** Artifacts whose part is valid in every version. */
 const artifacts = `"artifacts":[{"artifactId":"a","parts":[{"kind":"text","type":"text","text":"${text}"}]}]`;
 
 /** An error in the form of each binding. */
@@ -96,7 +100,7 @@ function typeOf({ binding, kind, harm }: Answer): string {
   return kind === "stream" ? "text/event-stream" : "application/json";
 }
 
-/** The body in chunks (RFC 9112, 7.1). */
+/** Encodes the body in chunks (RFC 9112, 7.1). */
 function chunked(body: Buffer, harm: Harm): Buffer {
   if (harm !== "chunks of one byte") {
     const head = Buffer.from(`${body.length.toString(16)}\r\n`);
@@ -107,7 +111,7 @@ function chunked(body: Buffer, harm: Harm): Buffer {
   return Buffer.concat([bytes, Buffer.from("0\r\n\r\n")]);
 }
 
-/** What a server answers, in the form of a version; default: the present one. */
+/** A server's answer in the form of a version. Default: the current version. */
 export interface Answer {
   readonly binding: Binding;
   readonly kind: Kind;
@@ -115,7 +119,7 @@ export interface Answer {
   readonly version?: "0.1" | "0.3" | undefined;
 }
 
-/** A server that gives this answer to whatever comes. */
+/** A server that gives this answer to every request. */
 export async function hostile(given: Answer): Promise<{ url: string; close(): void }> {
   const sockets = new Set<Socket>();
   const answer = given.binding === "GRPC" ? overHttp2(given) : overHttp1(given);
@@ -157,12 +161,12 @@ function drained(socket: Socket): Promise<void> {
   });
 }
 
-/** Sends as much as the client's windows take (RFC 9113, 6.9). */
+/** Sends as much as the client's windows allow (RFC 9113, 6.9). */
 function overHttp2(given: Answer): (socket: Socket) => void {
   const isEndless = given.harm === "an endless error";
   const body = isEndless ? Buffer.alloc(16 * 1024, "x") : binaryOf(given);
   const size = given.harm === "chunks of one byte" ? 1 : 16 * 1024;
-  // 500 or 200, as in the static table of HPACK (RFC 7541, appendix A).
+  // Status 500 or 200, by its index in the static table of HPACK (RFC 7541, appendix A).
   const type = isEndless ? "text/plain" : "application/grpc+proto";
   const status = Buffer.concat([Buffer.from([isEndless ? 0x8e : 0x88]), fields({ "content-type": type })]);
   return (socket) => {
@@ -170,7 +174,7 @@ function overHttp2(given: Answer): (socket: Socket) => void {
     let skip = preface.length;
     let stream = 0;
     let at = 0;
-    // Of the connection, and of the one stream there is.
+    // Windows of the connection and of its only stream.
     const windows = [65_535, 65_535];
     const send = (): void => {
       const frames: Buffer[] = [];

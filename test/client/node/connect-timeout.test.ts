@@ -13,7 +13,7 @@ import { testTls } from "../../server/tls.js";
 import { cardJson } from "../card-server.js";
 import { atEnd, connect, echo, proxyTo, serve } from "../world.js";
 
-/** Accepts connections and never says a word. */
+/** Accepts connections and sends nothing. */
 async function mute(isTls = false): Promise<string> {
   const sockets = new Set<Socket>();
   const onSocket = (socket: Socket) => {
@@ -30,7 +30,7 @@ async function mute(isTls = false): Promise<string> {
   return `127.0.0.1:${(server.address() as { port: number }).port}`;
 }
 
-/** Listens and accepts nothing; its backlog is full, so that nobody gets a connection. */
+/** Listens without accepting connections. Its backlog is full, so that no connection succeeds. */
 async function full(): Promise<string> {
   const code = `
     const { parentPort } = require("node:worker_threads");

@@ -29,7 +29,7 @@ afterAll(() => {
   server.close();
 });
 
-/** Calls an agent of 0.3 in a process, whose file descriptors are all taken at first. */
+/** A process that calls an agent of 0.3 while all its file descriptors are in use. */
 const program = `
   import { openSync, closeSync } from "node:fs";
   const { connect } = await import(process.argv[1]);

@@ -7,7 +7,7 @@ import { withLightBind } from "../../../src/client/node/sessions.js";
 import { atEnd, serve } from "../world.js";
 
 const { bind } = AsyncResource.prototype;
-/** Whether Node's own has the property. */
+/** True if functions bound by Node.js itself have the property. */
 const isHeavy = Object.hasOwn(
   new AsyncResource("test").bind(() => {}),
   "asyncResource",

@@ -47,7 +47,7 @@ const message = () => ({
 });
 
 describe.each(bindings.map((binding) => [binding] as const))("%s over TLS, on Node.js", (binding) => {
-  /** What is said to a client with this much TLS, or what it fails with. */
+  /** The answer to a client with these TLS options, or the error. */
   async function said(tls: ClientTls): Promise<string> {
     const url = `https://localhost:${binding === "GRPC" ? server.grpcPort : server.port}`;
     const transport = createTransport(binding, url, { tls });

@@ -85,7 +85,7 @@ describe("a request that its server did not begin with", () => {
       }),
     );
     const envelope = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
-    // Status 200 is in the table of HPACK.
+    // Status 200 as an index of HPACK's static table.
     const head = Buffer.concat([Buffer.from([0x88]), fields({ "content-type": "application/grpc" })]);
     const trailers = fields({ "grpc-status": "0" });
     const { origin, sockets } = await scripted(({ stream, nth }) => {
@@ -183,7 +183,7 @@ describe("a clock that is set back", () => {
     );
     const ask = asking(origin, [], { checkMs: 60_000, pingMs: 200 });
     await ask();
-    // As a router that has forgotten the connection: not a byte comes through.
+    // Simulates a router that has lost the connection: no byte arrives.
     sockets[0]?.removeAllListeners("data").pause();
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 3_600_000 });
     expect(await ask()).toBe("here");
@@ -202,7 +202,7 @@ describe("the answer to a ping", () => {
     const pinged = () => {
       pings += 1;
       if (pings > 1) return finish();
-      // The answer is there, and nobody reads it until its time is over.
+      // The answer arrives, but the blocked thread reads it after the deadline.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
     };
     const { origin, sockets } = await scripted(does, undefined, pinged);

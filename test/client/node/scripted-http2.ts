@@ -22,37 +22,38 @@ function numbers(...all: number[]): Buffer {
   return bytes;
 }
 
-/** SETTINGS with the most streams that a client may have. */
+/** SETTINGS with the maximum number of concurrent streams. */
 export const mostStreams = (most: number): Buffer =>
   frame(SETTINGS, 0, 0, Buffer.concat([Buffer.from([0, 3]), numbers(most)]));
 export const goaway = (lastStream: number, code: number): Buffer => frame(GOAWAY, 0, 0, numbers(lastStream, code));
 export const reset = (stream: number, code: number): Buffer => frame(RST_STREAM, 0, stream, numbers(code));
-/** An answer of status 200, as far as its headers. */
+/** The headers of an answer with status 200. */
 export const headers = (stream: number): Buffer => frame(HEADERS, END_HEADERS, stream, Buffer.from([0x88]));
-/** The whole of one. */
+/** A complete answer with status 200. */
 export const answer = (stream: number, text = "here"): Buffer =>
   Buffer.concat([headers(stream), frame(DATA, END_STREAM, stream, Buffer.from(text))]);
 
-/** What a server knows of a request, as soon as it has come. */
+/** A request as the server sees it on arrival. */
 export interface Come {
   readonly stream: number;
-  /** Which connection it came on, from 1. */
+  /** Number of its connection, from 1. */
   readonly connection: number;
-  /** Which request of all it is, from 1. */
+  /** Number of the request over all connections, from 1. */
   readonly nth: number;
   readonly socket: Socket;
 }
 
 export interface Scripted {
   readonly origin: string;
-  /** Connections that were made. */
+  /** Connections accepted so far. */
   readonly sockets: readonly Socket[];
 }
 
 /**
- * A server that says in frames what a script makes of each request; it answers SETTINGS and pings, and never closes a connection.
+ * A server that answers each request with the frames that a script returns. It acknowledges SETTINGS and pings, and
+ * never closes a connection.
  *
- * @param pinged is called when a ping was answered
+ * @param pinged called when a ping was answered
  */
 export async function scripted(
   does: (come: Come) => readonly Buffer[],

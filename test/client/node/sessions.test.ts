@@ -9,14 +9,14 @@ import { Sessions, type SessionTimes } from "../../../src/client/node/sessions.j
 import type { HttpClient } from "../../../src/client/platform.js";
 import { atEnd } from "../world.js";
 
-/** A server of HTTP/2 behind a wire of which each connection can be silenced, as a broken router does. */
+/** An HTTP/2 server behind a wire that can silence its connections, as a broken router does. */
 interface Wired {
   readonly origin: string;
   readonly server: Http2Server;
   readonly sessions: readonly ServerHttp2Session[];
-  /** Connections that were made. */
+  /** Number of connections so far. */
   readonly connections: number;
-  /** Nothing comes through any more on the connections that there are. */
+  /** Silences the existing connections. */
   silence(): void;
 }
 
@@ -99,7 +99,7 @@ describe("connections of HTTP/2 to one server", () => {
     expect([...new Set(taken)].map(count)).toEqual([100, 100, 1]);
     for (const session of new Set(taken)) await session.isAlive();
     for (const session of taken) session.release();
-    // Who makes few calls again has one of them, and the others come to rest.
+    // A client that makes few calls again uses one connection. The others become idle.
     expect(taken.indexOf(sessions.take(origin))).toBe(0);
   });
 });
@@ -114,7 +114,7 @@ describe("a connection of HTTP/2", () => {
       reason: "UNAVAILABLE",
       cause: { code: "ECONNRESET" },
     });
-    // On a busy machine the connection may have been silent for so long that the client makes another one for this call.
+    // On a busy machine the connection may seem silent too long, and the client opens another one for this call.
     await asked;
     silence();
     await waiting;
@@ -158,7 +158,7 @@ describe("a connection of HTTP/2", () => {
     ask(http, `${one.origin}/never`).catch(() => {});
     await expect.poll(() => pings).toBe(1);
     await sleep(5 * quick.silenceMs);
-    // Nor before a call.
+    // A new call does not cause another ping either.
     ask(http, `${one.origin}/never`).catch(() => {});
     await sleep(quick.silenceMs);
     expect(pings).toBe(1);
@@ -207,7 +207,7 @@ describe("a connection of HTTP/2", () => {
     const closed = once(session, "close");
     session.close();
     let said = "";
-    // Before the client has heard of it its calls are refused.
+    // The server refuses calls until the client has received GOAWAY.
     while (one.connections === 1) said = await ask(http, `${one.origin}/now`).catch(() => "");
     expect(said).toBe("here");
     expect(await later).toBe("here");

@@ -17,10 +17,10 @@ import { atEnd } from "../world.js";
 
 const SENDS = 30;
 
-/** How a server closes connections that it has not said it would close. */
+/** A server's way to close connections without announcing it. */
 interface Habit {
   readonly name: string;
-  /** The status of the nth answer; 0: there is none. */
+  /** Status of the nth answer. */
   readonly status: (nth: number) => number;
   readonly close: (socket: Socket, status: number) => void;
 }
@@ -49,7 +49,7 @@ interface Read {
   readonly body: string | Uint8Array;
 }
 
-/** A request to send, and the answer to it, over whatever binding it came. */
+/** Reads a request over any binding, and prepares the answer to it. */
 function read(type: string, body: Uint8Array): Read {
   if (type === "application/proto") {
     const { message } = fromBinary(SendMessageRequestSchema, body);
@@ -63,9 +63,9 @@ function read(type: string, body: Uint8Array): Read {
 
 interface Listening {
   readonly url: string;
-  /** The ids of the messages that came. */
+  /** Ids of the messages that arrived. */
   readonly came: string[];
-  /** The connections that were made. */
+  /** Connections accepted so far. */
   readonly sockets: Socket[];
 }
 
@@ -105,7 +105,7 @@ async function server({ status, close }: Pick<Habit, "status" | "close">): Promi
 
 const sent = Array.from({ length: SENDS }, (_, nth) => `m${nth}`);
 
-/** Sends one after the other, and returns how each ended. */
+/** Sends the messages one after the other. Returns the result of each. */
 async function sendAll(binding: Binding, url: string): Promise<string[]> {
   const send = sender(binding, url);
   const outcomes: string[] = [];
@@ -133,7 +133,7 @@ describe("sends to a server that closes connections without saying so", () => {
   });
 });
 
-/** Calls back some turns of the event loop later. */
+/** Calls back after some turns of the event loop. */
 function after(turns: number, then: () => void): void {
   if (turns === 0) then();
   else setImmediate(() => after(turns - 1, then));
@@ -172,7 +172,7 @@ describe("connections to a server that has closed one right after its answer", (
     closing = false;
     for (const messageId of ["b", "c", "d", "e"]) expect(await send(messageId)).toBe("message");
     expect(sockets).toHaveLength(5);
-    // One of them is kept, unused, to see whether it is closed.
+    // The client keeps one of them unused, to see whether the server closes it.
     await Promise.all(sockets.slice(2).map((socket) => socket.closed || once(socket, "close")));
     expect(sockets[1]?.closed).toBe(false);
     const now = performance.now.bind(performance);

@@ -30,7 +30,7 @@ async function failure(call: Promise<unknown>): Promise<A2AError> {
   );
 }
 
-/** A server with a card at one path, and nothing elsewhere. */
+/** A server with a card at one path. Other paths answer 404. */
 function only(path: string, body: unknown) {
   return serveCards(({ url }, response) => {
     if (url === path) response.setHeader("content-type", "application/json").end(JSON.stringify(body));
@@ -90,7 +90,9 @@ describe("cards of versions before 1.0", () => {
   describe("with signatures", () => {
     const keyPair = crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"]);
 
-    /** The signature of 0.3: over the card as it is, in its canonical form (RFC 8785; all of its texts are plain). */
+    /**
+     * Signs a card as 0.3 does: the unchanged card in its canonical form (RFC 8785). All texts in the card are plain.
+     */
     async function signed(covered: object): Promise<{ text: string; verify: (text: string) => Promise<never> }> {
       const { privateKey, publicKey } = await keyPair;
       const payload = new TextEncoder().encode(canonical(covered));
@@ -116,7 +118,7 @@ describe("cards of versions before 1.0", () => {
     });
 
     it("are refused where what calls depend on is not signed", async () => {
-      // What a reader of 1.0 knows of the card, which is neither its URL nor how it is secured.
+      // The fields that a reader of 1.0 knows. They exclude the URL and the security of the card.
       const { name, description, version, defaultInputModes, defaultOutputModes, skills } = card;
       const known = { name, description, version, defaultInputModes, defaultOutputModes, skills };
       const { text, verify } = await signed({
@@ -128,7 +130,7 @@ describe("cards of versions before 1.0", () => {
         reason: "INVALID_AGENT_RESPONSE",
         message: expect.stringContaining("no signature that is trusted"),
       });
-      // Verifiers of one's own have to say that all is covered.
+      // An own verifier has to report that the signature covers the whole card.
       const partial = async () => ({ verified: true, card: create(AgentCardSchema), signatures: [] });
       expect(await failure(connect(text, { card: { verify: partial } }))).toMatchObject({
         reason: "INVALID_AGENT_RESPONSE",

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { StreamResponseSchema, TaskSchema, TaskState } from "../../../gen/a2a/v1/a2a_pb.js";
 import { atEnd, connect } from "../world.js";
 
-/** A gRPC server of A2A 0.3, and the codes with which the client canceled its streams. */
+/** A gRPC server of A2A 0.3, with the codes of streams that the client canceled. */
 interface OlderServer {
   readonly card: object;
   readonly canceled: readonly number[];
@@ -18,7 +18,7 @@ const PROTOCOL_ERROR = 1;
 
 const status = { state: TaskState.COMPLETED };
 
-/** Sends a message in its envelope. */
+/** Writes a message in its envelope. */
 function write<D extends DescMessage>(stream: ServerHttp2Stream, desc: D, init: MessageInitShape<D>): void {
   const bytes = toBinary(desc, create(desc, init));
   const head = Buffer.alloc(5);
@@ -27,7 +27,7 @@ function write<D extends DescMessage>(stream: ServerHttp2Stream, desc: D, init: 
 }
 
 /**
- * Starts a server that, as those on Vert.x do, ends the connection with an error when a stream is canceled.
+ * Starts a server that ends the connection with an error when a stream is canceled, as servers on Vert.x do.
  *
  * @param endMs time from the last event of a stream to its end; undefined for a stream that never ends
  */

@@ -3,7 +3,7 @@ import type { A2AError } from "../../../src/client/index.js";
 import { atEnd, connect, serve } from "../world.js";
 import { type V01Options, V01Server } from "./v01-server.js";
 
-/** What a card of 0.1 may have that cards of 0.2 have to have: nothing tells them apart then. */
+/** Members that are optional in 0.1 and required in 0.2. With them, a card of 0.1 looks like one of 0.2. */
 const alike: object = {
   description: "Says what it was told.",
   provider: { organization: "Example", url: "https://example.com" },

@@ -13,7 +13,7 @@ import {
 import type { ServerOptions } from "../../../src/server/options.js";
 import { atEnd, connect, echo, proxyTo, serve } from "../world.js";
 
-/** Every way to call a version before 1.0: our own server has them all. */
+/** Every way to call a version before 1.0, all of which our own server supports. */
 const ways: readonly (readonly [version: string, binding: Binding])[] = [
   ["0.3", "JSONRPC"],
   ["0.3", "HTTP+JSON"],
@@ -22,7 +22,7 @@ const ways: readonly (readonly [version: string, binding: Binding])[] = [
   ["0.1", "JSONRPC"],
 ];
 
-/** Each of three turns adds an artifact in two chunks, and two of them ask. */
+/** Each of three turns adds an artifact in two chunks. Two of the turns ask. */
 const asking: Agent = {
   card: { name: "Asking", description: "Asks twice.", version: "1.0.0" },
   async *execute({ text, task }) {
@@ -34,7 +34,7 @@ const asking: Agent = {
   },
 };
 
-/** A card that has one interface of the version alone. */
+/** A card with a single interface of the version. */
 function cardOf(version: string, binding: Binding, url: string, pushNotifications = false): object {
   return {
     name: "Older",
@@ -55,7 +55,7 @@ async function failure(call: Promise<unknown>): Promise<A2AError> {
   );
 }
 
-/** A task that is not over. In 0.1 a send waits for its end, whatever it is asked to. */
+/** Starts a task that does not end. A send of 0.1 always waits for the end, so there the task is streamed. */
 async function begun(client: A2AClient): Promise<string> {
   if (client.interface?.protocolVersion !== "0.1") {
     const { taskId = "", state } = await client.send("wait", { returnImmediately: true });
@@ -80,7 +80,7 @@ describe.each(ways)("A2A %s over %s", (version, binding) => {
       { case: "text", value: "task x" },
     ]);
     const said = await client.send("say hi");
-    // 0.1 has no answer but a task.
+    // An answer of 0.1 is always a task.
     if (version === "0.1") expect([said.state, said.text]).toEqual([TaskState.COMPLETED, "hi"]);
     else expect([said.message?.role, said.text]).toEqual([Role.AGENT, "hi"]);
     const read = await client.getTask({ id: taskId });
@@ -176,7 +176,7 @@ describe.each(ways)("A2A %s over %s", (version, binding) => {
     const client = await connect(cardOf(version, binding, await urlOf()));
     const { taskId = "", contextId } = await client.send("task x");
     const more = (): Promise<unknown> => client.send({ parts: [{ text: "more" }], taskId, contextId });
-    // What is over goes on for callers of 0.1, as often as the server lets it.
+    // Callers of 0.1 may continue a completed task until the server's limit.
     if (version === "0.1") for (let times = 0; times < 64; times++) await more();
     const reasons = await Promise.all([
       failure(client.getTask({ id: "none" })),
@@ -217,7 +217,7 @@ describe.each(ways)("A2A %s over %s", (version, binding) => {
     await removed;
     expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toEqual([]);
     expect((await failure(client.getTaskPushNotificationConfig({ taskId, id: "a" }))).reason).toBe("TASK_NOT_FOUND");
-    // Without an id there is one for the task.
+    // A configuration without an id takes the default one of the task.
     const { taskId: other = "" } = await client.send("ask", { pushNotification: { url } });
     await client.createTaskPushNotificationConfig({ taskId: other, url: `${url}/later` });
     const { configs } = await client.listTaskPushNotificationConfigs({ taskId: other });

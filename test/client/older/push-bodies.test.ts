@@ -8,7 +8,7 @@ const taken = {
   pushNotificationConfig: { id: "p", url: "https://a.example/" },
 };
 
-/** A server of 0.3 over HTTP+JSON that takes a push config in one of the two forms in use. */
+/** A server of 0.3 over HTTP+JSON that accepts push configs in one of the two forms in use. */
 async function serverOf(member: string) {
   const bodies: Record<string, unknown>[] = [];
   const { url } = await serveCards((request, response) => {

@@ -16,7 +16,7 @@ function named(name: string): Agent {
   };
 }
 
-/** The URL of a server of two agents, whose callers are all known. */
+/** Starts a server of two agents that know all callers. Returns its URL. */
 async function two(): Promise<string> {
   const agents = { sales: named("Sales"), "café 2": named("Café") };
   const authenticator = { authenticate: () => ({ owner: "ann" }) };
@@ -58,7 +58,7 @@ describe.each(ways)("the agents of a server, in A2A %s over %s", (version, bindi
     if (version === "0.1") return;
     expect((await cafe.extendedCard()).description).toBe("More of Café.");
     expect((await sales.extendedCard()).description).toBe("More of Sales.");
-    // Calls go on where they went.
+    // Further calls reach the same agent.
     expect((await artifactOf(cafe, "again"))[1]).toBe("Café: again");
   });
 

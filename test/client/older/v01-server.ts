@@ -3,9 +3,9 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * An agent as they were in spring 2025, A2A 0.1: written from the description of that version alone, without anything of Parley.
- * The first word of a message says what happens: `echo`, `count` (in pieces), `ask`, `wait`, `fail`. As early servers did, it writes
- * `null` for what is not there, and timestamps without a zone.
+ * An agent of A2A 0.1, as in spring 2025. It is written from the specification of that version alone and uses no code
+ * of Parley. The first word of a message selects its action: `echo`, `count` (in pieces), `ask`, `wait`, `fail`. Like
+ * early servers, it writes `null` for missing values and timestamps without a zone.
  */
 
 type State = "submitted" | "working" | "input-required" | "completed" | "canceled" | "failed";
@@ -52,7 +52,7 @@ interface PushConfig {
   readonly token?: string;
 }
 
-/** An error with the code that the text of 0.1.0 has for it. */
+/** An error with its code in the text of 0.1.0. */
 class RpcError extends Error {
   readonly code: number;
 
@@ -62,23 +62,23 @@ class RpcError extends Error {
   }
 }
 
-/** What a server got: a method of JSON-RPC with its parameters. */
+/** A JSON-RPC request that the server received. */
 export interface Got {
   readonly method: string;
   readonly params: Params;
   readonly headers: IncomingMessage["headers"];
 }
 
-/** What the server declares and does besides. */
+/** Capabilities and other options of the server. */
 export interface V01Options {
   readonly streaming?: boolean;
   readonly push?: boolean;
-  /** The token that it asks for: without it calls are answered with HTTP 401. */
+  /** The required token. Calls without it get HTTP 401. */
   readonly token?: string;
   readonly card?: object;
 }
 
-/** One server, on loopback. */
+/** A server on loopback. */
 export class V01Server {
   url = "";
   readonly got: Got[] = [];
@@ -108,7 +108,7 @@ export class V01Server {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** The card, as it is at `/.well-known/agent.json`. @param url that of the agent */
+  /** The card at `/.well-known/agent.json`. @param url that of the agent */
   card(url = this.url): object {
     const { streaming, push, token, card } = this.#options;
     return {
@@ -205,7 +205,7 @@ export class V01Server {
     return task;
   }
 
-  /** The task that a message is for: an id that is not known is a new one. */
+  /** Returns the task of a message. An unknown id starts a new task. */
   #begin({ id, sessionId, message, pushNotification }: Params): Task {
     if (typeof id !== "string" || id === "" || !Array.isArray(message?.parts)) {
       throw new RpcError(-32602, "Invalid parameters");
@@ -307,5 +307,5 @@ const isOver = ({ status: { state } }: Task): boolean => ["completed", "canceled
 
 const says = (text: string): Message => ({ role: "agent", parts: [{ type: "text", text }] });
 
-/** Without a zone, as Python's `isoformat()` writes it. */
+/** The time without a zone, as Python's `isoformat()` writes it. */
 const now = (): string => new Date().toISOString().replace("Z", "000");

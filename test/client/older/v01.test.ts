@@ -74,7 +74,7 @@ describe("an agent that speaks A2A 0.1 alone", () => {
       [taskId, contextId],
       [taskId, contextId],
     ]);
-    // The client may name a new task.
+    // The client may choose the id of a new task.
     const named = await client.send({ parts: [{ text: "echo x" }], taskId: "mine" });
     expect([named.taskId, named.state, named.contextId]).toEqual([
       "mine",
@@ -144,7 +144,7 @@ describe("an agent that speaks A2A 0.1 alone", () => {
     const { taskId = "", contextId } = await client.send("echo x");
     expect((await failure(client.getTask({ id: "none" }))).reason).toBe("TASK_NOT_FOUND");
     expect((await failure(client.cancelTask({ id: taskId }))).reason).toBe("TASK_NOT_CANCELABLE");
-    // -32009, which is VERSION_NOT_SUPPORTED in 1.0.
+    // The server answers -32009, which means VERSION_NOT_SUPPORTED in 1.0.
     const more = client.send({ parts: [{ text: "more" }], taskId, contextId });
     expect((await failure(more)).reason).toBe("UNSUPPORTED_OPERATION");
     const push = client.createTaskPushNotificationConfig({ taskId, url: "http://127.0.0.1:1/" });
@@ -183,7 +183,7 @@ describe("an agent that speaks A2A 0.1 alone", () => {
     const changed = { taskId, url: `${url}other`, authentication: { scheme: "Bearer", credentials: "c" } };
     expect(await client.createTaskPushNotificationConfig(changed)).toMatchObject(changed);
     expect(await client.getTaskPushNotificationConfig({ taskId, id: taskId })).toMatchObject(changed);
-    // In 0.1 it would take the task's config away.
+    // In 0.1 this call would remove the task's config.
     expect((await failure(client.createTaskPushNotificationConfig({ taskId }))).reason).toBe("INVALID_PARAMS");
     expect((await client.listTaskPushNotificationConfigs({ taskId })).configs).toHaveLength(1);
     const { taskId: other = "" } = await client.send("echo x");

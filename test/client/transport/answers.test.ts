@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close();
 });
 
-/** A server of somebody else's, over HTTP/1.1. */
+/** A foreign server over HTTP/1.1. */
 async function serverOf(answer: Answer): Promise<string> {
   const server = http.createServer((request, response) => {
     let body = "";
@@ -61,7 +61,7 @@ const json = { "content-type": "application/json" };
 const sse = { "content-type": "text/event-stream" };
 const idOf = (body: string): unknown => (body === "" ? undefined : JSON.parse(body).id);
 const isRpc = (way: Way): boolean => way.name.endsWith("JSON-RPC");
-/** A result as the way has it. */
+/** Wraps a result in the form of the binding. */
 const wrap = (way: Way, result: unknown, body: string): string =>
   JSON.stringify(isRpc(way) ? { jsonrpc: "2.0", id: idOf(body), result } : result);
 
@@ -98,7 +98,7 @@ describe.each(jsonWays.map((way) => [way.name, way] as const))("%s, of other ser
   });
 
   it("reads the card for known callers in the forms that libraries write", async () => {
-    // As a2a-go 2.3 has requirements, and `@a2a-js/sdk` 1.3 schemes.
+    // Requirements in the form of a2a-go 2.3, and schemes in that of `@a2a-js/sdk` 1.3.
     const card = {
       name: "Known",
       securitySchemes: { key: { scheme: { $case: "apiKeySecurityScheme", value: { location: "header", name: "X" } } } },
@@ -118,7 +118,7 @@ describe.each(jsonWays.map((way) => [way.name, way] as const))("%s, of other ser
     const nothing = await open(way, (response, body) => response.writeHead(200, json).end(wrap(way, null, body)));
     await nothing.deleteTaskPushNotificationConfig({ taskId: "t", id: "c" });
     if (!isRpc(way)) return;
-    // As a2a-go 2.3 answers.
+    // a2a-go 2.3 answers without a result.
     const neither = await open(way, (response, body) => response.writeHead(200, json).end(wrap(way, undefined, body)));
     await neither.deleteTaskPushNotificationConfig({ taskId: "t", id: "c" });
     expect(await reasonOf(neither.getTask({ id: "t" }))).toBe("INVALID_AGENT_RESPONSE");
@@ -162,7 +162,7 @@ describe.each(jsonWays.map((way) => [way.name, way] as const))("%s, of other ser
   it.each(wrong)("says what is wrong with %s", async (name, reason, answer) => {
     const rpc = await open(way, answer);
     expect(await reasonOf(rpc.getTask({ id: "t" }))).toBe(reason);
-    // It would go on for ever.
+    // This stream would not end.
     if (name === "a stream") return;
     expect(await reasonOf(all(rpc.sendStreamingMessage({ message })))).toMatch(
       /^(?:INVALID_AGENT_RESPONSE|UNAVAILABLE)$/,

@@ -32,7 +32,7 @@ const request = (text: string, more: { tenant?: string; taskId?: string } = {}):
 const textOf = ({ parts }: Pick<Artifact, "parts">): string =>
   parts.map(({ content }) => (content.case === "text" ? content.value : "")).join("");
 
-/** The error that a call ends with, after a look at its form. */
+/** Returns the error of a failed call. Checks its form. */
 async function errorOf(call: Promise<unknown>): Promise<A2AError> {
   const thrown = await call.then(
     () => undefined,

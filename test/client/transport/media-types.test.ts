@@ -26,7 +26,7 @@ const ofProtocol = {
   },
 };
 
-/** A server of HTTP+JSON that refuses some media types, and answers in one. */
+/** An HTTP+JSON server that refuses some media types and answers in one. */
 async function restServer(refuse: Refuse, answersIn: string, version = "1.0") {
   const sent: string[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -17,7 +17,7 @@ export type Rpc = Client<typeof A2AService>;
 /** One way to call a server. */
 export interface Way {
   readonly name: string;
-  /** Whether it is JSON over HTTP, and not the library's protocols. */
+  /** True for JSON over HTTP, which does not use the library's protocols. */
   readonly isJson: boolean;
   platform(): Platform;
   transport(platform: Platform, settings: TransportSettings): Transport;
@@ -54,14 +54,14 @@ const version: Interceptor = (next) => (request) => {
   return next(request);
 };
 
-/** A client over one of the ways, and what closes it. */
+/** A client over one of the ways. */
 export function clientOf(
   way: Way,
   url: string,
   more: Partial<TransportSettings> = {},
 ): { rpc: Rpc; platform: Platform; transport: Transport } {
   const platform = way.platform();
-  // With interceptors calls go another way.
+  // Calls with interceptors do not use `parameters`.
   const how =
     more.interceptors === undefined
       ? { parameters, interceptors: [] }

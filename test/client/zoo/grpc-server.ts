@@ -7,12 +7,12 @@ import { memoryStore } from "../../../src/store/memory/index.js";
 import { atEnd } from "../world.js";
 import type { Zoo } from "./zoo-server.js";
 
-/** What a gRPC server does that others do not. */
+/** Peculiar behaviour of a gRPC server. */
 export interface GrpcHabit {
   readonly execute?: Agent["execute"];
-  /** Ends the connection in place of the answer to a send, which the agent got. */
+  /** Cuts the connection instead of answering a send that the agent has received. */
   readonly losesAnswers?: boolean;
-  /** Rpcs that it does not have. */
+  /** Rpcs that the server does not implement. */
   readonly lacks?: readonly string[];
 }
 
@@ -27,7 +27,7 @@ type Answered = (...answer: readonly unknown[]) => void;
 const listening = async (server: { listen(port: number, host: string, done: () => void): unknown }): Promise<void> =>
   new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 
-/** Serves an agent without extensions by grpc-js, as servers with the habit do, and its card by HTTP. */
+/** Serves an agent without extensions over grpc-js with the habit, and its card over HTTP. */
 export async function grpcZoo({ execute, losesAnswers = false, lacks = [] }: GrpcHabit): Promise<Zoo> {
   const said: Agent["execute"] = async function* () {
     yield artifact({ id: "a", text: "well " });
@@ -69,7 +69,7 @@ export async function grpcZoo({ execute, losesAnswers = false, lacks = [] }: Grp
     );
   });
   atEnd(() => server.forceShutdown());
-  // In front of it, so that a connection can be cut.
+  // A TCP server in front of it makes it possible to cut connections.
   const front = createTcpServer((socket) => {
     const back = connectTcp(port, "127.0.0.1");
     sockets.add(socket);

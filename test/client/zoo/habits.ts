@@ -5,7 +5,7 @@ import { type Answer, type Habit, plainly, rewritten } from "./zoo-server.js";
 const isSend = ({ rpc }: Pick<Answer, "rpc">): boolean => rpc === "SendMessage" || rpc === "SendStreamingMessage";
 const isStream = ({ type }: Answer): boolean => type.startsWith("text/event-stream");
 
-/** Writes the events of streams in another way. */
+/** Frames the events of streams differently. */
 const framed = (frame: (json: string, i: number) => string, begin = "", end = ""): Habit => ({
   write: rewritten((answer) =>
     isStream(answer) ? { text: begin + answer.events.map(frame).join("") + end } : { text: answer.text },
@@ -16,7 +16,7 @@ const typed = (change: (type: string) => string): Habit => ({
   write: rewritten(({ type, rpc }) => ({ type: rpc === "card" ? type : change(type) })),
 });
 
-/** Writes an answer on the socket itself. */
+/** Writes an answer directly to the socket. */
 const raw = (head: (answer: Answer) => string): Habit => ({
   write: (answer) => {
     if (answer.rpc === "card") return plainly(answer);
@@ -24,7 +24,7 @@ const raw = (head: (answer: Answer) => string): Habit => ({
   },
 });
 
-/** An event as the libraries of 0.3 write it, in the stream of a server of 1.0. */
+/** An event in the form that 0.3 libraries write, for the stream of a 1.0 server. */
 function withKind(json: string): string {
   const change = (value: Record<string, unknown>): object => {
     const [[name, inner] = []] = Object.entries(value);
@@ -39,7 +39,7 @@ function withKind(json: string): string {
   return JSON.stringify(value.result === undefined ? change(value) : { ...value, result: change(value.result) });
 }
 
-/** The answer to a send with its task as it was in the beginning. */
+/** The answer to a send, with its task in the initial state. */
 function begun(text: string): string {
   const json = JSON.parse(text) as { result?: { task: Begun }; task?: Begun };
   const { id, contextId } = (json.result ?? json).task as Begun;
@@ -52,7 +52,7 @@ interface Begun {
   readonly contextId: string;
 }
 
-/** Leaves the last event of each stream out, and answers each subscription with the events of the task from the first one on. */
+/** Omits the last event of each stream. Answers each subscription with all events of the task from the first one. */
 function replaying(): Habit {
   const told = new Map<string, readonly string[]>();
   return {
@@ -67,7 +67,7 @@ function replaying(): Habit {
   };
 }
 
-/** Servers that answer as they should, each in its own way: a client gets the task's text and sends once. */
+/** Servers that answer correctly in unusual ways. A client receives the task's text and sends once. */
 export const harmless: Readonly<Record<string, Habit>> = {
   "nothing special": {},
   "Connection: close with each answer": {
@@ -169,7 +169,7 @@ export const harmless: Readonly<Record<string, Habit>> = {
 
 const ASKED = /"INPUT_REQUIRED"|"TASK_STATE_INPUT_REQUIRED"/;
 
-/** The task and its status in which an answer, or an event of a stream, asks something. */
+/** The task and status of a question in an answer or in events of a stream. */
 function questionIn(texts: readonly string[]): object | undefined {
   const asking = texts.findLast((text) => ASKED.test(text));
   if (asking === undefined) return undefined;
@@ -178,7 +178,7 @@ function questionIn(texts: readonly string[]): object | undefined {
   return { id: of.taskId ?? of.id, contextId: of.contextId, status: of.status };
 }
 
-/** Shows a task as it waited, in answer to the message that answers its question, and for some reads after. */
+/** Shows the waiting task in answer to the message that answers its question, and in some reads after that. */
 function slowToBegin(reads: number): Habit {
   let question: object | undefined;
   let left = 0;
@@ -204,20 +204,23 @@ function slowToBegin(reads: number): Habit {
   };
 }
 
-/** Servers that answer a message to a task that waits in their own way: the client gets the text of the next turn, and sends once. */
+/**
+ * Servers with unusual answers to a message for a waiting task. The client receives the text of the next turn and sends
+ * once.
+ */
 export const followUps: Readonly<Record<string, () => Habit>> = {
   "a turn that begins at once": () => ({ ...slowToBegin(0), write: plainly }),
   "the old question as the answer": () => slowToBegin(0),
   "the old question as the answer, and in reads after it": () => slowToBegin(3),
 };
 
-/** How a send ends, by each way to send: with the task's text, or with the reason of an error. */
+/** The result of a send by each way to send: the task's text, or the reason of an error. */
 export interface Failing extends Habit {
   readonly ends: Readonly<Record<"send" | "stream" | "delegation", string>>;
 }
 
 const all = (reason: string): Failing["ends"] => ({ send: reason, stream: reason, delegation: reason });
-/** A delegation looks for the task in the agent's list. */
+/** A delegation finds the task in the agent's list. */
 const butFound: Failing["ends"] = { ...all("UNAVAILABLE"), delegation: "well done" };
 const butSends = (reason: string): Failing["ends"] => ({ ...all(reason), send: "well done" });
 
@@ -232,7 +235,7 @@ const plainError = (status: number, text: string, fails: (answer: Pick<Answer, "
 const isStreaming = ({ rpc }: Pick<Answer, "rpc">): boolean => rpc === "SendStreamingMessage";
 const losing = (answer: Answer): unknown => (isSend(answer) ? answer.socket.destroy() : plainly(answer));
 
-/** Servers that fail sends or streams, or answer them as nobody may: each gets the message once. */
+/** Servers that fail sends or streams, or that answer them in invalid ways. Each receives the message once. */
 export const failing: Readonly<Record<string, Failing>> = {
   "500 in plain text, then a silent close (uvicorn)": {
     before: (answer) => {
@@ -277,7 +280,7 @@ export const failing: Readonly<Record<string, Failing>> = {
         : response.writeHead(status, { "content-type": type, "content-encoding": "gzip" }).end(gzipSync(text)),
     ends: all("INVALID_AGENT_RESPONSE"),
   },
-  // Starlette's redirect_slashes: credentials and messages go where the card says alone.
+  // Starlette's redirect_slashes. The client sends credentials and messages only to the card's URL.
   "307 to the path with a slash": {
     before: ({ request, response, rpc }) => {
       if (rpc === "card") return false;

@@ -8,10 +8,10 @@ import { atEnd } from "../world.js";
 
 export type ZooBinding = "JSONRPC" | "HTTP+JSON";
 
-/** One answer of the agent, whole, before the server's habit changes how it is written. */
+/** A complete answer of the agent, before the habit changes it. */
 export interface Answer {
   readonly rpc: "card" | "SendMessage" | "SendStreamingMessage" | "GetTask" | "ListTasks" | "SubscribeToTask" | "other";
-  /** The number of this call of the rpc, from 1. */
+  /** Number of this call of the rpc, from 1. */
   readonly nth: number;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -23,17 +23,16 @@ export interface Answer {
   readonly events: readonly string[];
 }
 
-/** What a kind of server does that others do not. */
+/** Peculiar behaviour of a server. */
 export interface Habit {
-  /** Answers instead of the agent, before it gets the message; true where it did. */
+  /** Answers in place of the agent, before it receives the message. Returns true if it answered. */
   readonly before?: (answer: Omit<Answer, "status" | "type" | "text" | "events">) => boolean;
-  /** Writes an answer of the agent. */
   readonly write?: (answer: Answer) => unknown;
   readonly card?: (card: Record<string, unknown>, url: string) => object;
   readonly execute?: Agent["execute"];
 }
 
-/** A server with a habit, and how often it was sent a message. */
+/** A server with a habit, and a count of the messages that were sent to it. */
 export interface Zoo {
   readonly url: string;
   readonly sends: () => number;
@@ -50,18 +49,18 @@ const rpcOf = (method: string, path: string, body: string): Answer["rpc"] => {
   return /\/tasks\/[^/?]+/.test(path) ? "GetTask" : "ListTasks";
 };
 
-/** Writes an answer as most servers do. */
+/** Writes an answer in the usual form. */
 export function plainly({ response, status, type, text }: Answer): void {
   response.writeHead(status, { "content-type": type }).end(text);
 }
 
-/** Writes an answer with other text, or another type. */
+/** Writes an answer with another text, type or status. */
 export const rewritten =
   (change: (answer: Answer) => { text?: string; type?: string; status?: number }) =>
   (answer: Answer): void =>
     plainly({ ...answer, ...change(answer) });
 
-/** Serves an agent without extensions over one binding, as servers with the habit do. */
+/** Serves an agent without extensions over one binding with the habit. */
 export async function zooServer(binding: ZooBinding, habit: Habit): Promise<Zoo> {
   const counts = new Map<string, number>();
   const server = createServer(async (request, response) => {

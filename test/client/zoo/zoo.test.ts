@@ -14,7 +14,7 @@ import { type GrpcHabit, grpcZoo } from "./grpc-server.js";
 import { failing, followUps, harmless } from "./habits.js";
 import { type Habit, type ZooBinding, zooServer } from "./zoo-server.js";
 
-// Tests that wait for its end expect a failure.
+// Tests that wait for the end of an outage expect a failure.
 setConstantsOfFile(remoteBounds, { maxOutageMs: 2_000 });
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -22,13 +22,13 @@ vi.setConfig({ testTimeout: 60_000 });
 const servers = new Servers();
 afterEach(() => servers.close());
 
-/** Returns what a test expects. A busy machine may take longer over a good end than a failure should. */
+/** Returns the expected result. Allows more time for a success, because a busy machine may be slow. */
 function expecting(end: string): string {
   if (end === "well done") setConstants(remoteBounds, { maxOutageMs: 30_000 });
   return end;
 }
 
-/** The text that an agent which asks the server gives its own caller. */
+/** The answer that an agent gives after it has delegated to the server. */
 async function asked(url: string, execute: Agent["execute"]): Promise<string> {
   const front = agentOf("Front", execute);
   const server = await servers.serve(front, { remoteAgents: { other: url } });
@@ -38,7 +38,7 @@ async function asked(url: string, execute: Agent["execute"]): Promise<string> {
   return said;
 }
 
-/** The text of the task that a message became, by each way to send it. */
+/** Ways to send a message. Each returns the text of the resulting task. */
 const ways: Record<string, (url: string) => Promise<string>> = {
   send: async (url) => (await (await connect(url)).send("go")).text,
   stream: async (url) => {
@@ -62,7 +62,7 @@ const ways: Record<string, (url: string) => Promise<string>> = {
     }),
 };
 
-/** The text of a task that asks, once it is answered, by each way to send the answer. */
+/** Ways to answer a task's question. Each returns the text of the task. */
 const answers: Record<string, (url: string) => Promise<string>> = {
   send: async (url) => {
     const conversation = (await connect(url)).conversation();
@@ -107,7 +107,7 @@ async function ended(binding: ZooBinding, habit: Habit, way: string, by = ways):
   return `${zoo.sends()} sent: ${text}`;
 }
 
-/** Each habit with each way, and with each binding. */
+/** Each habit with each way and with each binding. */
 const rows = <H>(habits: Readonly<Record<string, H>>, by: object) =>
   cover(
     Object.entries(habits).flatMap(([title, habit]) =>
@@ -167,7 +167,7 @@ describe("a foreign server with", () => {
   it.each(rows(failing, ways))("$title gets the message once: $way over $binding", async ({ habit, binding, way }) => {
     // A turn's own call is a send.
     const end = expecting(habit.ends[way === "call" ? "send" : (way as "send")]);
-    // An agent that asks another one names the reason in the status of its own task.
+    // A delegating agent names the reason in the status of its own task.
     expect(await ended(binding, habit, way)).toMatch(new RegExp(`^1 sent: (?:.*: )?${end}\\b`));
   });
 });
