@@ -18,13 +18,13 @@ import {
 import { A2AError, invalid } from "../../src/core/error.js";
 import { Gates } from "../support/gates.js";
 
-/** Where agents wait until a case lets them go on. The names are made of each case's own `{run}`. */
+/** Gates at which agents wait. Cases name them after their own `{run}`. */
 export const gates: Gates = new Gates();
 
-/** What an agent does with the rest of a message, after the command that the message begins with. */
+/** Events that an agent yields for a command. `rest` is the message without the command's word. */
 type Command = (rest: string, turn: Turn) => AsyncIterable<AgentEvent> | Iterable<AgentEvent>;
 
-/** Results: what a task may leave behind. */
+/** Commands that leave a result in the task. */
 const results: Record<string, Command> = {
   *echo(rest) {
     yield artifact({ name: "echo", text: rest });
@@ -81,7 +81,7 @@ const results: Record<string, Command> = {
   },
 };
 
-/** What the turn knows: the agent hands it back as data. */
+/** Commands about the turn, whose fields the agent returns as data. */
 const questions: Record<string, Command> = {
   *turn(_rest, turn) {
     const { contextId, taskId, tenant, attempt, caller, message } = turn;
@@ -133,7 +133,7 @@ const expense = {
   required: ["amount", "purpose"],
 };
 
-/** Forms: their command holds for the whole task, since answers are data. */
+/** Commands that ask by forms. The command holds for the whole task, because answers are data. */
 const forms: Record<string, Command> = {
   async *form(_rest, turn) {
     const answer = yield* turn.form(expense, { text: "What for?" });
@@ -141,7 +141,7 @@ const forms: Record<string, Command> = {
   },
 };
 
-/** Waits: the agent stops until a gate is opened, in one state or another. */
+/** Commands that wait at a gate in various states. */
 const waits: Record<string, Command> = {
   async *wait(rest, turn) {
     yield working("Waiting.");
@@ -157,7 +157,7 @@ const waits: Record<string, Command> = {
     yield artifact({ name: "halves", text: "two", append: true, lastChunk: true });
     yield completed();
   },
-  /** As `half`, with steps before and behind each event, and one event from a callback. */
+  /** Yields the same events as `half`, with steps around each of them. One event comes from a callback. */
   async *unseen(rest, turn) {
     await turn.step("unseen", () => ["unseen"]);
     yield working("Begun.");
@@ -204,7 +204,7 @@ const waits: Record<string, Command> = {
   },
   async *askgo(rest, turn) {
     yield working("Looking.");
-    // What follows waits for the first entry to be stored, and is stored at once.
+    // Waits until the first entry is being stored, so that the next ones are stored together.
     await new Promise(setImmediate);
     yield inputRequired("Which one?");
     yield working("Found out by myself.");
@@ -240,7 +240,7 @@ const waits: Record<string, Command> = {
   },
 };
 
-/** Ends other than success, and agents that do not keep to the rules. */
+/** Commands that do not succeed, and agents that break the rules. */
 const troubles: Record<string, Command> = {
   *reject(rest) {
     yield rejected(rest);
@@ -307,7 +307,7 @@ const troubles: Record<string, Command> = {
 
 const commands: Readonly<Record<string, Command>> = { ...results, ...questions, ...waits, ...troubles };
 
-/** Does what a message says: its first word names the command. */
+/** Runs the command that a message's first word names. */
 export function obey(turn: Turn): AsyncIterable<AgentEvent> | Iterable<AgentEvent> {
   const [, word = "", rest = ""] = /^(\S*)\s*(.*)$/s.exec(turn.text) ?? [];
   const [first] = turn.history[0]?.parts ?? [];
@@ -329,7 +329,7 @@ function card(name: string, more: AgentCardInput = {}): AgentCardInput {
   };
 }
 
-/** An agent that obeys. */
+/** Creates an agent that runs commands. */
 export function obedient(name: string, more: AgentCardInput = {}, rest: Partial<Agent> = {}): Agent {
   return {
     card: card(name, more),
@@ -340,7 +340,7 @@ export function obedient(name: string, more: AgentCardInput = {}, rest: Partial<
   };
 }
 
-/** Answers with a message and never with a task; what it must not do it does when asked. */
+/** Answers with a message and never with a task. Some words make it break its rules. */
 export const messenger: Agent = {
   card: card("messenger"),
   responds: "message",
@@ -357,7 +357,7 @@ export const messenger: Agent = {
   },
 };
 
-/** Says how often it was asked in the conversation, and how much was said before. */
+/** Answers with the number of turns and of earlier messages in the conversation. */
 export const rememberer: Agent = {
   card: card("rememberer"),
   responds: "message",
@@ -368,7 +368,7 @@ export const rememberer: Agent = {
   },
 };
 
-/** Decides by its first event: a message that begins with "direct" gets a message. */
+/** Answers with a message if the text begins with "direct", or else with a task. */
 export const undecided: Agent = {
   card: card("undecided"),
   responds: "either",
@@ -391,7 +391,7 @@ const refusalsByWord: Readonly<Record<string, (request: Pick<AcceptRequest, "tas
     }),
 };
 
-/** Throws what the text asks for. */
+/** Throws the error that the text names. */
 function refuse(text: string, request: Pick<AcceptRequest, "task">): void {
   const [, word = ""] = /^refuse (\w+)/.exec(text) ?? [];
   const error = refusalsByWord[word]?.(request);
@@ -400,7 +400,7 @@ function refuse(text: string, request: Pick<AcceptRequest, "task">): void {
 
 const seenOnce = new Set<string>();
 
-/** Looks at messages before they are stored; "once" and a word is taken a single time. */
+/** Checks messages before they are stored. Accepts a message that begins with "once" a single time. */
 export const picky: Agent = obedient(
   "picky",
   {},
@@ -419,7 +419,7 @@ export const picky: Agent = obedient(
   },
 );
 
-/** Refuses by its first step instead, as an agent without a task may. */
+/** Refuses a message at the start of its turn, which an agent without a task may do. */
 export const pickyMessenger: Agent = {
   card: card("picky messenger"),
   responds: "message",
@@ -429,7 +429,7 @@ export const pickyMessenger: Agent = {
   },
 };
 
-/** As before, and after its first event as well, which is too late. */
+/** Refuses a message at the start of its turn or after its first event, which is too late. */
 export const pickyEither: Agent = {
   card: card("picky either"),
   responds: "either",

@@ -8,7 +8,7 @@ import { HttpClient } from "../support/http.js";
 import { type Setup, setups } from "./setups.js";
 import { serve } from "./worlds.js";
 
-/** What a card calls the bindings, and who speaks them. */
+/** The bindings' names in cards, with our clients of each. */
 const clients: Readonly<Record<string, readonly BindingName[]>> = {
   GRPC: ["grpc"],
   JSONRPC: ["jsonrpc"],
@@ -32,7 +32,7 @@ describe.each([
     };
     const url = `${address.url}/.well-known/agent-card.json`;
     const answer = await http.exchange({ method: "GET", url, headers: { "A2A-Version": "1.0" } });
-    // Strict: what the contract does not have is no part of a card of 1.0.
+    // Parses strictly: a field outside the contract fails.
     card = fromJson(AgentCardSchema, JSON.parse(await answer.text()) as JsonObject);
   });
   afterAll(() => close());

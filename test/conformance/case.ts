@@ -5,46 +5,44 @@ import type { ErrorName } from "./errors.js";
 import type { SetupName } from "./setups.js";
 
 /**
- * One thing that every binding does in the same way: a few steps against a server, and what they have to bring.
+ * A behaviour that is the same over every binding: steps against a server, with the expected replies.
  *
- * Strings in requests, headers and expectations may name values as `{name}`: `{run}` is another one for each run of
- * a case, `{new}` another one wherever it stands, and the others are what earlier steps saved.
+ * Strings in requests, headers and expectations may contain values as `{name}`. `{run}` differs in each run of a case,
+ * and `{new}` at each place. Earlier steps save the other values.
  */
 export interface Case {
   readonly name: string;
-  /** Numbers of the requirements that it shows to be met; see `requirements.ts`. */
+  /** Ids of the requirements that the case covers; see `requirements.ts`. */
   readonly ids: readonly string[];
-  /** The server that it needs. Default: `main`. */
+  /** The server that the case needs. Default: `main`. */
   readonly setup?: SetupName;
   readonly steps: readonly Step[];
-  /** Bindings that cannot express it, each with the reason. */
+  /** Bindings that cannot express the case, with the reason. */
   readonly except?: Readonly<Partial<Record<BindingName, string>>>;
-  /** Bindings that are known to fail it. It has to fail there, and in the way that is known. */
+  /** Bindings that are known to fail the case. They have to fail it in the known way. */
   readonly failing?: Readonly<Partial<Record<BindingName, KnownFailure>>>;
 }
 
-/** A failure that is known. */
 export interface KnownFailure {
   readonly why: string;
-  /** What its message shows: another failure in its place is news. */
+  /** Matches the message of the failure. Another failure fails the case. */
   readonly shows: RegExp;
 }
 
-/** What a reply has to be like. */
 export interface Expectation {
-  /** The message; left out where an error is expected. */
+  /** The expected message. Omitted if an error is expected. */
   readonly message?: Pattern;
   readonly error?: ErrorPattern;
   /** Headers, by lower-case name. */
   readonly headers?: Readonly<Record<string, Pattern>>;
-  /** Values to remember: by their name, the place in the message. */
+  /** Values to save: places in the message by name. */
   readonly save?: Saves;
 }
 
-/** Places in a message, such as `task.history[0].messageId`; with a function, what it makes of the text there. */
+/** Places in a message, such as `task.history[0].messageId`, optionally with a function that converts the text. */
 export type Saves = Readonly<Record<string, string | readonly [place: string, change: (text: string) => string]>>;
 
-/** What an error has to be like, beside the codes and the details that its reason asks for. */
+/** The expected error. Its reason determines the codes and the details. */
 export interface ErrorPattern {
   readonly reason: ErrorName;
   /** Paths of all field violations, in any order. */
@@ -52,11 +50,11 @@ export interface ErrorPattern {
   /** Metadata of the ErrorInfo. */
   readonly info?: Pattern;
   readonly message?: Pattern;
-  /** Bindings where the status alone can be had, each with the reason. */
+  /** Bindings that carry only the status, with the reason. */
   readonly bare?: Readonly<Partial<Record<BindingName, string>>>;
 }
 
-/** Options of a call, with their strings still to be filled in. */
+/** Options of a call, with `{name}` not yet replaced. */
 export type StepOptions = Pick<CallOptions, "headers" | "query" | "timeoutMs">;
 
 interface Outgoing {
@@ -65,7 +63,6 @@ interface Outgoing {
   readonly options?: StepOptions | undefined;
 }
 
-/** One step of a case. */
 export type Step =
   | ({ readonly kind: "call"; readonly expect: Expectation } & Outgoing)
   | ({ readonly kind: "begin"; readonly name: string } & Outgoing)
@@ -81,9 +78,9 @@ export type Step =
 /** The rest of a stream. */
 export interface StreamEnd {
   readonly events?: readonly Pattern[];
-  /** The last of them, where not all of them can be foretold. */
+  /** The last event, if not all events can be predicted. */
   readonly last?: Pattern;
-  /** The error it ends with, where it does. */
+  /** The error that ends the stream, if any. */
   readonly error?: ErrorPattern;
   readonly headers?: Readonly<Record<string, Pattern>>;
 }
@@ -98,7 +95,7 @@ export function begin(name: string, rpc: string, request: JsonObject, options?: 
   return { kind: "begin", name, rpc, request, options };
 }
 
-/** Waits for the reply to a call that was begun. */
+/** Waits for the reply to a call that was started. */
 export function settle(name: string, expect: Expectation): Step {
   return { kind: "settle", name, expect };
 }
@@ -108,17 +105,16 @@ export function open(name: string, rpc: string, request: JsonObject, options?: S
   return { kind: "open", name, rpc, request, options };
 }
 
-/** Reads as many messages of a stream as there are patterns, and not one more. */
+/** Reads exactly as many messages of a stream as there are patterns. */
 export function read(name: string, events: readonly Pattern[], save?: Saves): Step {
   return save === undefined ? { kind: "read", name, events } : { kind: "read", name, events, save };
 }
 
-/** Reads a stream to its end: nothing may come but what is expected. */
+/** Reads a stream to its end. Any message that is not expected fails the case. */
 export function finish(name: string, end: StreamEnd = {}): Step {
   return { kind: "finish", name, ...end };
 }
 
-/** Leaves a stream. */
 export function hangUp(name: string): Step {
   return { kind: "hangUp", name };
 }
@@ -128,7 +124,7 @@ export function stream(rpc: string, request: JsonObject, end: StreamEnd, options
   return [open("only", rpc, request, options), finish("only", end)];
 }
 
-/** Lets the agents at a gate go on. */
+/** Opens a gate, so that its agents continue. */
 export function release(gate: string): Step {
   return { kind: "release", gate };
 }
@@ -138,20 +134,22 @@ export function reached(gate: string): Step {
   return { kind: "reached", gate };
 }
 
-/** Waits until the clock shows another millisecond, so that two status times differ. */
+/** Waits until the clock's millisecond changes, so that two status times differ. */
 export const tick: Step = { kind: "tick" };
 
-/** A request to send a text, with a message id of its own; `message` and `more` add to message and request. */
+/**
+ * A request that sends a text with its own message id. `message` and `more` add fields to the message and the request.
+ */
 export function say(text: string, message: JsonObject = {}, more: JsonObject = {}): JsonObject {
   return { message: { messageId: "{new}", role: "ROLE_USER", parts: [{ text }], ...message }, ...more };
 }
 
-/** As `say`, answered without waiting for the task. */
+/** The request of `say`, which returns before the task ends. */
 export function sayAndGo(text: string, message: JsonObject = {}): JsonObject {
   return say(text, message, { configuration: { returnImmediately: true } });
 }
 
-/** A service parameter that is missing in a request for every operation: the requests that fit otherwise. */
+/** One otherwise valid request for every operation. */
 export const everyOperation: readonly (readonly [rpc: string, request: JsonObject])[] = [
   ["SendMessage", say("echo hello")],
   ["SendStreamingMessage", say("echo hello")],
@@ -166,12 +164,12 @@ export const everyOperation: readonly (readonly [rpc: string, request: JsonObjec
   ["DeleteTaskPushNotificationConfig", { taskId: "unknown", id: "one" }],
 ];
 
-/** Whether the answer to an rpc is a stream. */
+/** True if an rpc answers with a stream. */
 export function isStreaming(rpc: string): boolean {
   return rpc === "SendStreamingMessage" || rpc === "SubscribeToTask";
 }
 
-/** A call of any operation that has to fail. */
+/** Calls any operation, which has to fail. */
 export function refused(rpc: string, request: JsonObject, error: ErrorPattern, options?: StepOptions): readonly Step[] {
   return isStreaming(rpc) ? stream(rpc, request, { error }, options) : [call(rpc, request, { error }, options)];
 }

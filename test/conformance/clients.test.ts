@@ -18,14 +18,14 @@ function send(text: string, contextId: string): JsonObject {
   return { message: { messageId: "m", contextId, role: "ROLE_USER", parts: [{ text }] } };
 }
 
-/** The answer to a list that has one task. */
+/** Lists the only task of a context. */
 async function listed(driver: Driver, contextId: string): Promise<JsonObject> {
   const { message } = await driver.call("ListTasks", { contextId });
   expect(message).toMatchObject({ totalSize: 1 });
   return message as JsonObject;
 }
 
-/** Lets a task go on and waits for its end. */
+/** Lets a task continue and waits for its end. */
 async function finished(driver: Driver, contextId: string, gate: string): Promise<string> {
   const id = textAt(await listed(driver, contextId), "tasks[0].id");
   const stream = driver.stream("SubscribeToTask", { id });

@@ -4,7 +4,7 @@ import type { Level } from "./requirements/requirement.js";
 import { elsewhere, reasons, requirements } from "./requirements.js";
 import { rawTables, ruleTable, streamTable, taskTable } from "./tables.js";
 
-/** What shows that one requirement is met. */
+/** The evidence for one requirement. */
 export interface Coverage {
   readonly id: string;
   readonly level: Level;
@@ -13,14 +13,17 @@ export interface Coverage {
   readonly cases: readonly string[];
   /** Paths of test files and documents. */
   readonly files: readonly string[];
-  /** Why nothing shows it. */
+  /** The reason for missing evidence. */
   readonly reason: string | undefined;
 }
 
-/** Levels that need to be shown, or a reason. The specification states facts without a keyword and means them. */
+/**
+ * Levels that need evidence or a reason. Facts are included, because the specification means them although it uses no
+ * keyword.
+ */
 export const binding: ReadonlySet<Level> = new Set<Level>(["MUST", "MUST NOT", "FACT"]);
 
-/** Names of the cases that name each number. */
+/** Names of the cases by the requirements that they name. */
 function casesById(): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   const all = [...taskTable, ...streamTable, ...ruleTable, ...Object.values(rawTables).flat()];
@@ -28,7 +31,7 @@ function casesById(): Map<string, Set<string>> {
   return found;
 }
 
-/** Test files of this folder that name each number in the title of a test. */
+/** Test files of this folder by the requirements that their titles name. */
 function filesById(): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   const folder = fileURLToPath(new URL(".", import.meta.url));
@@ -41,12 +44,12 @@ function filesById(): Map<string, Set<string>> {
   return found;
 }
 
-/** Every number that a case or a title names, known or not. */
+/** Every id that a case or a title names, including unknown ones. */
 export function namedIds(): ReadonlySet<string> {
   return new Set([...casesById().keys(), ...filesById().keys()]);
 }
 
-/** All requirements with what shows them to be met. */
+/** All requirements with their evidence. */
 export function coverage(): readonly Coverage[] {
   const cases = casesById();
   const files = filesById();
@@ -60,7 +63,7 @@ export function coverage(): readonly Coverage[] {
   }));
 }
 
-/** Whether something shows it to be met. */
+/** True if a case or a file covers the requirement. */
 export function isShown({ cases, files }: Coverage): boolean {
   return cases.length > 0 || files.length > 0;
 }

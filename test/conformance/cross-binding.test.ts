@@ -125,7 +125,7 @@ it("the same mistake has the same error over every binding [SRV-GEN-05 SRV-ERR-1
   }
 });
 
-/** An answer without what has to differ: made-up ids and times. */
+/** Replaces the ids and times of an answer, which differ between calls. */
 function masked(json: JsonObject): unknown {
   return JSON.parse(
     JSON.stringify(json, (name, value) => {

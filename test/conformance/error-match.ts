@@ -7,7 +7,7 @@ import { errors, nativeCode } from "./errors.js";
 
 const typeOf = (name: string): string => `type.googleapis.com/google.rpc.${name}`;
 
-/** Where an error differs from the expected one, in its codes, its text and its details. */
+/** Returns the differences between an error and the expected one in codes, text and details. */
 export function errorDifferences(
   error: WireError,
   expected: ErrorPattern,
@@ -31,7 +31,7 @@ export function errorDifferences(
         reason: isBare ? "" : reason,
         domain: isBare ? "" : row.domain,
         code: nativeCode(reason, binding),
-        // JSON-RPC has no place for the name of a gRPC status.
+        // JSON-RPC does not carry the name of a gRPC status.
         status: binding === "jsonrpc" ? "" : row.status,
         message: message ?? like(/\S/),
       },
@@ -43,7 +43,7 @@ export function errorDifferences(
   ].map((fault) => `${fault} (${error.message})`);
 }
 
-/** ErrorInfo comes first; BadRequest is there exactly when fields are at fault. */
+/** Checks that ErrorInfo comes first, and that BadRequest names the expected fields. */
 function detailDifferences({ details }: WireError, fields: readonly string[] | undefined): string[] {
   const faults: string[] = [];
   if (details[0]?.["@type"] !== typeOf("ErrorInfo")) faults.push("error.details[0] is no ErrorInfo");

@@ -1,6 +1,6 @@
 import type { BindingName } from "../support/driver.js";
 
-/** How an error has to look on each wire. */
+/** The codes of an error on each wire. */
 export interface ErrorRow {
   /** Name of the gRPC status. */
   readonly status: string;
@@ -24,9 +24,9 @@ const own = (status: string, http: number, jsonrpc: number): ErrorRow => ({
 });
 
 /**
- * Every error on every wire, written down here a second time so that the table of the sources is held to something:
- * the nine of the specification (5.4, 9.5, 10.6, 11.6) first, then those for its error categories (3.3.2), of which some
- * have the names and the domain by which published clients know them.
+ * The codes of every error on every wire. The table repeats that of the sources, so that a change there fails the
+ * tests. The nine errors of the specification (5.4, 9.5, 10.6, 11.6) come first, then those of its error categories
+ * (3.3.2). Some of the latter have names and a domain that published clients know.
  */
 export const errors = {
   TASK_NOT_FOUND: a2a("NOT_FOUND", 404, -32001),
@@ -49,7 +49,7 @@ export const errors = {
   INTERNAL: own("INTERNAL", 500, -32603),
 } as const satisfies Record<string, ErrorRow>;
 
-/** Name of an error, as its ErrorInfo carries it. */
+/** Name of an error in its ErrorInfo. */
 export type ErrorName = keyof typeof errors;
 
 /** Numbers of the gRPC statuses (google.rpc.Code). */
@@ -66,7 +66,7 @@ const statusNumbers: Readonly<Record<string, number>> = {
   UNAUTHENTICATED: 16,
 };
 
-/** The code that an error has to have on a binding. */
+/** The code of an error on a binding. */
 export function nativeCode(error: ErrorName, binding: BindingName): number {
   const row = errors[error];
   if (binding === "jsonrpc") return row.jsonrpc;

@@ -4,7 +4,8 @@ import { runTable } from "./run.js";
 import { ruleTable, streamTable, taskTable } from "./tables.js";
 import { traits } from "./traits.js";
 
-// A host and not a binding: the other files of tables run each case over each binding.
+// `fetch` is a host and not a binding, so a sample is enough. The other files of tables run each case over each
+// binding.
 runTable([...taskTable, ...streamTable, ...ruleTable], {
   on: fetchBindings,
   choose: (table) => sample(table, traits),

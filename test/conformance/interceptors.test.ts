@@ -54,7 +54,7 @@ describe.each(bindings.map((binding) => [binding.name, binding] as const))("inte
     if (content.value === "say once") content.value = "say twice";
     const { responseHeaders } = invocation.call;
     responseHeaders.set("x-changed", "yes");
-    // As of an answer of another server that is handed on.
+    // Headers that an interceptor may copy from another server's answer.
     const others = {
       "content-length": "5",
       "transfer-encoding": "chunked",

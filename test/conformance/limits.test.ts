@@ -9,7 +9,7 @@ import { serve } from "./worlds.js";
 
 vi.setConfig({ testTimeout: patience });
 
-/** Lists and objects in turn, so many of them one in the other. */
+/** Nests lists and objects alternately up to a depth. */
 function nested(depth: number): JsonValue {
   let value: JsonValue = 1;
   for (let i = 0; i < depth; i++) value = i % 2 === 0 ? { a: value } : [value];
@@ -33,7 +33,7 @@ describe.each(bindings.map((binding) => [binding.name, binding] as const))("nest
   });
   afterAll(() => close());
 
-  // What the server takes a client has to be able to read again; where the limit is does not matter.
+  // A client has to be able to read all data that the server accepts. The exact limit does not matter.
   it("goes as deep as it can be read again [SRV-GEN-04 SRV-SEC-04]", async () => {
     for (let depth = 30; depth < 60; depth++) {
       const contextId = `depth-${depth}`;
@@ -50,7 +50,7 @@ describe.each(bindings.map((binding) => [binding.name, binding] as const))("nest
   });
 });
 
-// Beyond what any reader takes it is not even parsed: a parser's time grows with the depth.
+// Deeper nesting is refused before parsing, because a parser's time grows with the depth.
 it.each([
   ["jsonrpc", "/", 200],
   ["rest", "/message:send", 400],
@@ -73,12 +73,12 @@ it.each([
   }
 });
 
-/** The task of a message with data, or undefined where the data are refused, by the client's own codec or the server. */
+/** Sends a message with data. Returns its task, or undefined if the client's codec or the server refused the data. */
 async function sent(driver: Driver, contextId: string, data: JsonValue): Promise<JsonObject | undefined> {
   const parts = [{ text: "quiet" }, { data }];
   const request = { message: { messageId: "m", contextId, role: "ROLE_USER", parts } };
   try {
-    // Nothing of the history is asked for: whether the client can read it is not the question.
+    // Requests no history, because the client may be unable to read it.
     const reply = await driver.call("SendMessage", { ...request, configuration: { historyLength: 0 } });
     const message = expect.stringMatching(/nested (?:too|more)/);
     if (reply.error !== undefined) expect(reply.error).toMatchObject({ reason: "INVALID_PARAMS", message });

@@ -20,7 +20,7 @@ let close = async (): Promise<void> => {};
 
 beforeAll(async () => {
   const directory = mkdtempSync(join(tmpdir(), "parley-"));
-  // A store that writes in a thread of its own: others may read what its writer has not been told of yet.
+  // The store writes in a thread, so others may read an entry before its writer learns of the commit.
   const { server, address } = await serve(
     setups.main,
     sqliteStore({ path: join(directory, "races.db"), synchronous: "NORMAL" }),
@@ -110,7 +110,7 @@ describe("while events fly", () => {
       for (let i = 0; i < skip; i++) await first.next();
       const late = await driver.stream("SubscribeToTask", { id }).rest();
       await first.rest();
-      // Who comes too late is told so.
+      // A reader that comes after the end gets this error.
       if (late.error !== undefined) expect(late.error.reason).toBe("UNSUPPORTED_OPERATION");
       else expect(late.messages.flatMap(textsOf)).toEqual(pieces);
     }
@@ -125,7 +125,7 @@ describe("while events fly", () => {
     sent.hangUp();
     const seen: number[] = [1];
     const texts: string[] = [];
-    // Created, working, the pieces, completed.
+    // Events: created, working, the pieces, completed.
     while (seen.length < pieces.length + 3) {
       const headers = { ...options.headers, "Parley-After-Generation": `${seen.at(-1)}` };
       const stream = driver.stream("SubscribeToTask", { id }, { headers });
@@ -148,7 +148,7 @@ function sendRequest(text: string): JsonObject {
   return { message: { messageId: "m", role: "ROLE_USER", parts: [{ text }] } };
 }
 
-/** Texts that a message of a stream brings. */
+/** Texts of the pieces in a message of a stream. */
 function textsOf({ task, artifactUpdate }: JsonObject): string[] {
   if (task !== undefined) return textsIn(valueAt(task, "artifacts[0]"));
   return textsIn(valueAt(artifactUpdate, "artifact"));

@@ -22,10 +22,10 @@ vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 
 const gates = new Gates();
 
-/** Turns by the server that had them, as `server text`. */
+/** Turns with the server that ran them, as `server text`. */
 const turns: string[] = [];
 
-/** The agent of a server. It never ends a task itself, so that a message which has come meanwhile has its turn. */
+/** The agent of a server. It never ends a task, so that a message that arrived in the meantime gets its turn. */
 function agentOf(server: string): Agent {
   return {
     card: { name: "Replica", description: "One of two servers.", version: "1.0.0" },
@@ -60,7 +60,7 @@ if (programs() !== undefined) {
   stores.push(["PostgreSQL", () => () => postgresStore({ url: thePostgres().url, schema, require: "none" })]);
 }
 
-/** A server with a store of its own, as a process has it. */
+/** A server with its own store, like a separate process. */
 class Replica {
   readonly #server: Server;
   readonly #store: TaskStore;
@@ -92,7 +92,7 @@ class Replica {
   }
 }
 
-/** Names that no other case uses. */
+/** Names that are unique to a case. */
 const unique = (what: string): string => `${what}-${randomUUID()}`;
 
 function message(text: string, more: JsonObject = {}, configuration: JsonObject = {}): JsonObject {
@@ -101,7 +101,7 @@ function message(text: string, more: JsonObject = {}, configuration: JsonObject 
 
 const atOnce = { returnImmediately: true };
 
-/** The answer to a call that has to succeed. */
+/** Makes a call that has to succeed. Returns its answer. */
 async function ok(driver: Driver, rpc: string, request: JsonObject, options?: CallOptions): Promise<JsonObject> {
   const { message: answer, error } = await driver.call(rpc, request, options);
   expect(error, `${driver.name} ${rpc}`).toBeUndefined();
@@ -113,7 +113,7 @@ async function send(driver: Driver, request: JsonObject, options?: CallOptions):
   return task as JsonObject;
 }
 
-/** Waits until it is so; `expect.poll` does not know concurrent tests. */
+/** Waits for a condition. `expect.poll` does not support concurrent tests. */
 function until(isSo: () => Promise<boolean>): Promise<unknown> {
   return vi.waitUntil(isSo, { timeout: 30_000, interval: 20 });
 }
@@ -124,25 +124,25 @@ const completed = (driver: Driver, id: string): Promise<unknown> =>
 const artifactsOf = (task: JsonObject): string[] =>
   ((task.artifacts ?? []) as JsonObject[]).map(({ name }) => `${name}`);
 
-/** Begins a task that waits at a gate. */
+/** Starts a task that waits at a gate. */
 async function hold(driver: Driver): Promise<{ id: string; gate: string; text: string }> {
   const gate = unique("gate");
   const text = `hold ${gate}`;
   const { id } = await send(driver, message(text, {}, atOnce));
   await gates.reached(gate);
-  // The agent goes on before its status is stored, which the other server reads.
+  // The agent continues before its status is stored. The other server reads the stored status.
   await until(async () => stateOf(await ok(driver, "GetTask", { id: String(id) })) === "TASK_STATE_WORKING");
   return { id: String(id), gate, text };
 }
 
-/** Two servers as one case has them: `here` has the task, what follows comes to `there`. */
+/** Two servers of a case: `here` runs the task, and `there` receives the later calls. */
 interface Pair {
   readonly here: Driver;
   readonly there: Driver;
   readonly receiver: Receiver;
 }
 
-/** Servers that had a turn of each of these texts. */
+/** Servers that ran a turn for one of these texts. */
 const hadTurns = (...texts: string[]): string[] =>
   turns.filter((turn) => texts.includes(turn.slice(turn.indexOf(" ") + 1)));
 
@@ -156,7 +156,7 @@ const cases: Record<string, (pair: Pair) => Promise<void>> = {
     const task = await answer;
     expect(stateOf(task)).toBe("TASK_STATE_COMPLETED");
     expect(artifactsOf(task)).toContain(`${next.split(" ")[0]} 0`);
-    // As if it had come to the server that runs the task.
+    // The server that runs the task also ran the follow-up, once.
     const [first, second, ...more] = hadTurns(text, next);
     expect([first?.endsWith(text), second?.endsWith(next), more]).toEqual([true, true, []]);
     expect(second?.split(" ")[0]).toBe(first?.split(" ")[0]);
@@ -195,7 +195,7 @@ const cases: Record<string, (pair: Pair) => Promise<void>> = {
       const { message: answer, error } = await there.call("SendMessage", message(next, { taskId: id }));
       const accepted = answer?.task as JsonObject | undefined;
       if (accepted === undefined) {
-        // The task is over, and the message is not in it.
+        // The task has ended without the message.
         expect(error?.reason).toBe("UNSUPPORTED_OPERATION");
         expect(JSON.stringify(await ok(here, "GetTask", { id }))).not.toContain(next);
       } else expect(stateOf(accepted)).toBe("TASK_STATE_COMPLETED");
@@ -286,7 +286,7 @@ const cases: Record<string, (pair: Pair) => Promise<void>> = {
     const made = await ok(there, "CreateTaskPushNotificationConfig", { taskId: id, url: receiver.url(path) });
     const key = { taskId: id, id: String(made.id) };
     expect(await ok(here, "GetTaskPushNotificationConfig", key)).toEqual(made);
-    // Heard of what the other server's agent does, up to a question.
+    // The webhook also receives events of the other server's agent, up to a question.
     gates.open(gate);
     await until(async () => receiver.of(path).at(-1)?.generation === 6);
     expect(new Set(receiver.of(path).map((hit) => hit.id)).size).toBe(receiver.of(path).length);
@@ -351,7 +351,7 @@ describe.each(stores)("two servers on %s", (_, opener) => {
     const answer = unique("echo");
     const done = await send(two, message(answer, { taskId: String(asked.id) }));
     expect(stateOf(done)).toBe("TASK_STATE_COMPLETED");
-    // Before the other one is restarted, which may have taken it over.
+    // The held task completes before the other server stops, because that server may have taken the task over.
     gates.open(held.gate);
     await completed(connect(binding, replicas[0]), held.id);
     const later = await hold(two);
@@ -359,7 +359,7 @@ describe.each(stores)("two servers on %s", (_, opener) => {
     replicas[1] = await Replica.start("two-again", open, receiver);
     gates.open(later.gate);
     await completed(connect(binding, replicas[1]), later.id);
-    // The turn that its server did not end ran once more.
+    // The interrupted turn ran a second time.
     for (const { text } of [held, later]) expect(hadTurns(text)).toHaveLength(2);
     expect(hadTurns(answer)).toHaveLength(1);
   });

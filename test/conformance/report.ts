@@ -1,7 +1,7 @@
 /**
- * Prints which requirements of the specification are shown to be met, by what, and why others are not.
- * `node --import tsx test/conformance/report.ts`, with `--all` for every line. With `--cli` it runs the tests of the
- * command line instead, and writes docs/cli-compliance.md.
+ * Prints the requirements of the specification with their evidence or the reason for missing evidence. `node --import
+ * tsx test/conformance/report.ts`, with `--all` for every line. With `--cli` it runs the tests of the command line
+ * instead, and writes docs/cli-compliance.md.
  */
 import { reportCli } from "./cli/run.js";
 import { binding, type Coverage, coverage, isShown } from "./coverage.js";
@@ -10,7 +10,7 @@ import { rawTables, ruleTable, streamTable, taskTable } from "./tables.js";
 const rows = coverage();
 const levels = [...new Set(rows.map(({ level }) => level))];
 
-/** One line for a requirement: what shows it, or why nothing does. */
+/** A line for a requirement: its evidence, or the reason for missing evidence. */
 function line(one: Coverage): string {
   const { id, level, summary, cases, files, reason } = one;
   const shown = [...(cases.length > 0 ? [`${cases.length} cases`] : []), ...files].join(", ");

@@ -4,12 +4,10 @@ import { pushAndCards } from "./requirements/push-and-cards.js";
 import type { Requirement } from "./requirements/requirement.js";
 import { wires } from "./requirements/wires.js";
 
-/**
- * What the specification asks of a server, numbered by subject. Cases name the numbers of what they show to be met.
- */
+/** The specification's requirements for a server, numbered by subject. Cases name the requirements that they cover. */
 export const requirements: readonly Requirement[] = [...operations, ...pushAndCards, ...behaviour, ...wires];
 
-/** Requirements that tests and documents outside this folder show to be met, by their path. */
+/** Requirements that tests and documents outside this folder cover, with the path. */
 export const elsewhere: Readonly<Record<string, string>> = {
   "SRV-GEN-01": "test/contract/contract.tools.ts",
   "SRV-GRPC-01": "test/binding/grpc/server.test.ts",
@@ -44,7 +42,7 @@ const agents = "a matter of the agent behind the server";
 const operators = "a matter of whoever runs the server";
 const future = "a rule for changes to come";
 
-/** Requirements that no test shows to be met, each with the reason. */
+/** Requirements without a test, with the reason. */
 export const reasons: Readonly<Record<string, string>> = {
   "SRV-PUSH-06": "the scheme is sent as its client has written it",
   "SRV-STRM-15": noPrune,

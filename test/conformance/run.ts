@@ -10,16 +10,16 @@ import type { Case, ErrorPattern, Expectation, KnownFailure, Saves, Step, StepOp
 import { errorDifferences } from "./error-match.js";
 import { type StoreName, Worlds } from "./worlds.js";
 
-/** Milliseconds after which a case counts as hanging; a busy machine may take its time. */
+/** Timeout of a case in milliseconds, which allows for a busy machine. */
 export const patience = 30_000;
 
-/** Where a table is run. */
+/** Bindings and store of a table's run. */
 export interface RunOptions {
   /** Default: all. */
   readonly on?: readonly Binding[];
   /** Default: `memory`. */
   readonly store?: StoreName;
-  /** Which cases run over which binding. Default: every one over each. */
+  /** Chooses the cases and bindings to run. Default: every case over every binding. */
   readonly choose?: (table: readonly CaseOver[]) => readonly CaseOver[];
 }
 
@@ -50,7 +50,7 @@ export function runTable(
   });
 }
 
-/** Passes when the test fails in the way that is known, and in no other. */
+/** Passes if the test fails in the known way. */
 async function failsAsKnown(test: () => Promise<void>, { shows }: KnownFailure): Promise<void> {
   const failure = await test().then(
     () => undefined,
@@ -60,7 +60,7 @@ async function failsAsKnown(test: () => Promise<void>, { shows }: KnownFailure):
   expect(failure).toMatch(shows);
 }
 
-/** What a case has under way. */
+/** The open calls and streams of a case, with its saved values. */
 class Run {
   readonly driver: Driver;
   readonly saved: Map<string, string> = new Map([["run", randomUUID()]]);
@@ -101,26 +101,26 @@ class Run {
     return stream;
   }
 
-  /** For calls that are begun: fires when the case is over. */
+  /** Fires at the end of the case, for calls that were started. */
   get signal(): AbortSignal {
     return this.#leave.signal;
   }
 
-  /** Leaves every stream and every call that is still open. */
+  /** Leaves all open streams and calls. */
   async leave(): Promise<void> {
     this.#leave.abort();
     for (const stream of this.streams.values()) stream.hangUp();
     await Promise.allSettled(this.replies.values());
   }
 
-  /** The saved values, and `{new}`, which is another one each time. */
+  /** The saved values, and `{new}`, which differs each time. */
   #names(): ReadonlyMap<string, string> {
     const { saved } = this;
     return { get: (name: string) => (name === "new" ? randomUUID() : saved.get(name)) } as ReadonlyMap<string, string>;
   }
 }
 
-/** Runs the steps of a case; what is still open in the end is closed. */
+/** Runs the steps of a case. Closes all open calls and streams at the end. */
 export async function runCase({ steps }: Case, driver: Driver): Promise<void> {
   const run = new Run(driver);
   try {

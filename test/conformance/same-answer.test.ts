@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-/** Texts, among them what a path, a query, a header or a line of an event stream might trip over. */
+/** Texts, including characters that are special in a path, a query, a header or a line of an event stream. */
 const text = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 12 }),
   fc.constantFrom(
@@ -97,7 +97,7 @@ const requests: readonly (readonly [rpc: string, fc.Arbitrary<JsonObject>])[] = 
     optional<JsonValue | undefined>({
       contextId: id.map((value) => `none ${value}`),
       status: fc.constantFrom("TASK_STATE_WORKING", "TASK_STATE_COMPLETED", "TASK_STATE_UNSPECIFIED"),
-      // Over protobuf a 0 counts as not set, in JSON it does not (`wire/field-rules.ts`).
+      // Protobuf treats 0 as unset, and JSON does not (`wire/field-rules.ts`).
       pageSize: whole.filter((size) => size !== 0),
       pageToken: text,
       historyLength: whole,
@@ -109,7 +109,7 @@ const requests: readonly (readonly [rpc: string, fc.Arbitrary<JsonObject>])[] = 
   ],
 ];
 
-/** Makes the agent tell what it was told, where the request fits. */
+/** Makes the agent return the received parts, if the request is valid. */
 function told(json: JsonObject): JsonObject {
   const parts = json.parts as JsonObject[] | undefined;
   return parts === undefined || parts.length === 0
@@ -117,7 +117,7 @@ function told(json: JsonObject): JsonObject {
     : { ...json, parts: [{ text: "turn" }, ...parts.map(untexted)] };
 }
 
-/** The agent takes the text of all parts for its command. */
+/** Moves the text into data, because the agent reads the text of all parts as its command. */
 function untexted({ text, ...rest }: JsonObject): JsonObject {
   return text === undefined ? rest : { ...rest, data: text };
 }
@@ -137,7 +137,7 @@ it.each(requests)(
   patience,
 );
 
-/** A reply without what has to differ. */
+/** A reply without the parts that differ between calls. */
 function comparable({ message, error }: Reply): object {
   if (error !== undefined) return { message: error.message, details: error.details };
   return JSON.parse(

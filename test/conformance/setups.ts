@@ -9,7 +9,7 @@ import type { ServiceInterceptor } from "../../src/service/invoke.js";
 import { messenger, obedient, picky, pickyEither, pickyMessenger, rememberer, undecided } from "./agents.js";
 import { toHook } from "./hook.js";
 
-/** What a server of the table is made of, besides its store and its ports. */
+/** Options of a server in the tables, except its store and ports. */
 export type Setup = AgentsInput & SetupOptions;
 
 interface SetupOptions {
@@ -22,7 +22,7 @@ interface SetupOptions {
   readonly push?: boolean | PushOptions;
 }
 
-/** Callers by their bearer tokens: the token's first word is the owner, what follows the colon are scopes. */
+/** Authenticates by bearer tokens. The token's first word is the owner; scopes follow the colon. */
 const tokens: Authenticator = {
   challenge: 'Bearer realm="tests"',
   authenticate(call) {
@@ -33,7 +33,7 @@ const tokens: Authenticator = {
   },
 };
 
-/** Lets callers without credentials in, as nobody. */
+/** Accepts callers without credentials as anonymous. */
 const optionalTokens: Authenticator = {
   ...tokens,
   authenticate: (call) => (call.header("authorization") === undefined ? anonymous : tokens.authenticate(call)),
@@ -64,9 +64,9 @@ const must = extension("urn:example:ext:must:v1", true);
 export const setups = {
   /** One agent, no authentication, everything at its default. */
   main: { agent: obedient("main", { capabilities: { extensions: [may1, may2] } }) },
-  /** An agent that answers with messages alone. */
+  /** An agent that answers only with messages. */
   message: { agent: messenger },
-  /** As before, and it remembers its answers. */
+  /** An agent that answers only with messages, and stores its answers. */
   remembering: { agent: rememberer },
   /** An agent that decides between message and task. */
   either: { agent: undecided },
@@ -76,7 +76,7 @@ export const setups = {
   pickyEither: { agent: pickyEither },
   /** An agent that does not stream. */
   unstreamed: { agent: obedient("unstreamed", { capabilities: { streaming: false } }) },
-  /** An agent that can only be called by those who know an extension. */
+  /** An agent that requires its callers to support an extension. */
   demanding: { agent: obedient("demanding", { capabilities: { extensions: [may1, must] } }) },
   /** An agent that takes plain text and pictures. */
   modes: {
@@ -85,7 +85,7 @@ export const setups = {
       skills: [{ id: "see", name: "See", description: "Looks at pictures.", tags: ["image"], inputModes: ["image/*"] }],
     }),
   },
-  /** An agent that produces Markdown and pictures, and refuses callers that want neither. */
+  /** An agent that produces Markdown and pictures. It refuses callers that accept neither. */
   outputs: {
     agent: obedient(
       "outputs",
@@ -96,23 +96,23 @@ export const setups = {
       { checkOutputModes: true },
     ),
   },
-  /** Callers are known by their tokens and see what is theirs; there is an extended card. */
+  /** Callers with tokens, which see only their own tasks, and an extended card. */
   owners: { agent: obedient("owners", secured, { extendedCard }), authenticator: tokens },
-  /** As before, and callers without a token are nobody. */
+  /** The same server, which also accepts callers without a token. */
   guests: { agent: obedient("guests", secured, { extendedCard }), authenticator: optionalTokens },
-  /** An extended card is announced that is not there. */
+  /** A card that announces an extended card, which does not exist. */
   promising: { agent: obedient("promising", { capabilities: { extendedAgentCard: true } }) },
   /** Two agents behind one endpoint. */
   departments: { agents: { billing: obedient("billing"), support: obedient("support") } },
-  /** One agent for two tenants and for requests without one. */
+  /** One agent for two tenants and for requests without a tenant. */
   tenants: { agent: obedient("tenants"), tenants: ["north", "süd"] },
-  /** Two tenants and callers with tokens. */
+  /** Two tenants whose callers have tokens. */
   both: { agent: obedient("both", secured), tenants: ["north", "south"], authenticator: tokens },
-  /** A request without a version is one of version 0.3. */
+  /** A server that treats a request without a version as one of version 0.3. */
   strict: { agent: obedient("strict"), strictVersion: true },
-  /** Agents get next to no time to stop. */
+  /** Agents with a very short grace period. */
   impatient: { agent: obedient("impatient"), limits: { cancelGraceMs: 20 } },
-  /** Little of everything is allowed. */
+  /** Very low limits. */
   narrow: {
     agent: obedient("narrow"),
     limits: {
@@ -121,17 +121,17 @@ export const setups = {
       maxBlockingMs: 50,
     },
   },
-  /** Next to nothing may be under way at once. */
+  /** Very low limits of concurrent calls and streams. */
   crowded: { agent: obedient("crowded"), limits: { maxCalls: 1, maxStreams: 1 } },
-  /** For agents that say what cannot be written down: what they leave would be in the way of other cases. */
+  /** A separate server for agents that yield invalid values, because their tasks would disturb other cases. */
   careless: { agent: obedient("careless") },
-  /** Push notifications are sent. */
+  /** A server that sends push notifications. */
   pushing: { agent: obedient("pushing"), push: toHook },
   pushingEither: { agent: undecided, push: toHook },
   pushingSecurely: { agent: obedient("pushingSecurely"), push: { ...toHook, allowHttp: false } },
-  /** They are, and this agent has none. */
+  /** A server that sends push notifications, with an agent that does not support them. */
   pushingNot: { agent: obedient("pushingNot", { capabilities: { pushNotifications: false } }), push: toHook },
-  /** A few configurations are allowed. */
+  /** A server with few configurations per task. */
   pushingLittle: {
     agent: obedient("pushingLittle"),
     push: toHook,
@@ -143,7 +143,7 @@ export const setups = {
     authenticator: tokens,
     push: toHook,
   },
-  /** The id of a message makes a send idempotent. */
+  /** A server where the id of a message makes a send idempotent. */
   messageIds: { agent: obedient("messageIds"), idempotentMessageIds: true },
 } satisfies Record<string, Setup>;
 

@@ -2,5 +2,5 @@ import { bindingOf } from "../support/drivers.js";
 import { runTable } from "./run.js";
 import { storeTable } from "./tables.js";
 
-// Where tasks are kept makes no difference to any binding, so one of them is enough.
+// The store is independent of the binding, so one binding is enough.
 runTable(storeTable, { on: [bindingOf("jsonrpc")], store: "sqlite" });

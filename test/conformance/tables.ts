@@ -28,7 +28,7 @@ import { jsonRpcCases } from "./raw/jsonrpc-cases.js";
 import type { RawCase } from "./raw/raw-case.js";
 import { restCases } from "./raw/rest-cases.js";
 
-/** Messages, tasks and what becomes of them. */
+/** Messages and their tasks. */
 export const taskTable: readonly Case[] = [
   ...sendCases,
   ...formCases,
@@ -41,10 +41,10 @@ export const taskTable: readonly Case[] = [
   ...idempotencyCases,
 ];
 
-/** Streams, direct answers, and streams that go on. */
+/** Streams, direct answers and resumed streams. */
 export const streamTable: readonly Case[] = [...streamCases, ...subscribeCases, ...messageCases, ...resumeCases];
 
-/** What holds for every operation: who may ask, for what, in which words. */
+/** Rules for every operation: versions, extensions, tenants, owners and errors. */
 export const ruleTable: readonly Case[] = [
   ...validationCases,
   ...versionCases,
@@ -57,7 +57,7 @@ export const ruleTable: readonly Case[] = [
   ...ownerCases,
 ];
 
-/** Where tasks are kept makes a difference to these alone. */
+/** Cases whose results may depend on the store. */
 export const storeTable: readonly Case[] = [
   ...sendCases,
   ...historyCases,
@@ -70,10 +70,10 @@ export const storeTable: readonly Case[] = [
   ...resumeCases,
 ];
 
-/** What shows that a further way to speak a binding works. */
+/** Cases for an additional implementation of a binding. */
 export const shortTable: readonly Case[] = [...sendCases, ...streamCases, ...messageCases, ...capabilityCases];
 
-/** What belongs to one binding alone, or to the card, by name. */
+/** Cases for a single binding or for the card, by name. */
 export const rawTables: Readonly<Record<string, readonly RawCase[]>> = {
   jsonrpc: jsonRpcCases,
   rest: restCases,

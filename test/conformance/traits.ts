@@ -2,8 +2,8 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { CaseOver } from "./run.js";
 
 /**
- * Returns the traits by which `npm test` chooses among the cases over bindings: each case, and over each binding each server, each
- * call and each error that the cases have.
+ * Returns the traits by which `npm test` chooses cases over bindings. It covers each case, and over each binding each
+ * server, each call and each error.
  */
 export function traits({ one, binding }: CaseOver): readonly string[] {
   const seen: JsonValue[] = [["setup", one.setup ?? "main"]];

@@ -10,10 +10,10 @@ import type { Address, Driver } from "../support/driver.js";
 import type { Binding } from "../support/drivers.js";
 import { type Setup, type SetupName, setups } from "./setups.js";
 
-/** Where a server keeps its tasks. */
+/** Stores of a server in the tables. */
 export type StoreName = "memory" | "sqlite";
 
-/** A running server and where it is reached. */
+/** A running server with its address. */
 export interface World {
   readonly server: Pick<Server, "close">;
   readonly address: Address;
@@ -24,7 +24,7 @@ export interface World {
 export async function serve(setup: Setup, store: TaskStore): Promise<{ server: Server; address: Address }> {
   const server = await createServer({
     ...setup,
-    // Nothing that a case leaves behind is worth waiting for.
+    // The tasks that a case leaves are not worth a longer wait.
     limits: { shutdownGraceMs: 50, ...setup.limits },
     store,
     host: "127.0.0.1",
@@ -34,7 +34,7 @@ export async function serve(setup: Setup, store: TaskStore): Promise<{ server: S
   return { server, address: { url: `http://127.0.0.1:${server.port}`, grpcPort: server.grpcPort ?? 0 } };
 }
 
-/** The same without a port, for whoever calls `fetch`. */
+/** Starts a server without ports, for calls of `fetch`. */
 async function serveFetch(
   setup: Setup,
   store: TaskStore,
@@ -43,14 +43,14 @@ async function serveFetch(
     ...setup,
     limits: { shutdownGraceMs: 50, ...setup.limits },
     store,
-    // gRPC is somebody else's part there.
+    // `fetch` does not serve gRPC.
     grpcPublicUrl: "127.0.0.1:50051",
   });
   await server.start();
   return { server, address: { url: "http://127.0.0.1:8080", grpcPort: 0, fetch: (request) => server.fetch(request) } };
 }
 
-/** The servers of one binding: each is started when a case first needs it. */
+/** The servers of one binding. Each starts when the first case needs it. */
 export class Worlds {
   readonly #binding: Binding;
   readonly #store: StoreName;

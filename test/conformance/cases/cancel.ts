@@ -22,7 +22,7 @@ const running = (text: string): readonly Step[] => [
 
 const canceled: Pattern = { id: "{taskId}", status: { state: "TASK_STATE_CANCELED" } };
 
-/** Canceling: what becomes of the task, of its agent and of those who wait for it. */
+/** Cancels: their effect on the task, its agent and its readers. */
 export const cancelCases: readonly Case[] = [
   {
     name: "a task at work is canceled",

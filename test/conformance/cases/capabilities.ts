@@ -4,7 +4,7 @@ import { done } from "./steps.js";
 
 const hook = "https://hooks.example/a";
 
-/** Operations that push notifications need, on a task that is there. */
+/** Operations that need push notifications, on an existing task. */
 const pushOperations = [
   ["CreateTaskPushNotificationConfig", { taskId: "{taskId}", url: hook }],
   ["GetTaskPushNotificationConfig", { taskId: "{taskId}", id: "one" }],
@@ -18,7 +18,7 @@ const interfaces: Pattern = having({
   protocolVersion: "1.0",
 });
 
-/** What an agent does not declare is answered with the error that is named for it. */
+/** Calls that need a capability which the agent does not declare fail with the error of that capability. */
 export const capabilityCases: readonly Case[] = [
   {
     name: "an agent that does not stream refuses both streams and answers calls",
@@ -129,7 +129,7 @@ export const capabilityCases: readonly Case[] = [
   {
     name: "every operation of the contract is answered by more than its absence",
     ids: ["SRV-GEN-03", "SRV-GEN-08"],
-    // Each of them fails here, with an error of its own and not with one for an unknown method.
+    // Each operation fails here with this error instead of that for an unknown method.
     setup: "demanding",
     steps: everyOperation.flatMap(([rpc, request]) => refused(rpc, request, { reason: "EXTENSION_SUPPORT_REQUIRED" })),
   },

@@ -4,12 +4,12 @@ import { type Case, call, type Step, type StepOptions, say } from "../case.js";
 
 const inContext = { contextId: "{run}" };
 
-/** A message that ends its task or asks, or is answered directly. */
+/** Sends a message, and expects a task that ended or asks, or a direct answer. */
 function said(text: string, more: JsonObject = inContext, options?: StepOptions): Step {
   return call("SendMessage", say(text, more), { message: {} }, options);
 }
 
-/** The agent reads the conversation, and has to find this. */
+/** Checks the conversation that the agent reads. */
 function heard(talk: readonly Pattern[], options?: StepOptions): Step {
   const artifacts = [{ name: "talk", parts: [{ data: [...talk, "> talk"] }] }];
   return call("SendMessage", say("talk", inContext), { message: { task: { artifacts } } }, options);
@@ -17,7 +17,7 @@ function heard(talk: readonly Pattern[], options?: StepOptions): Step {
 
 const as = (owner: string): StepOptions => ({ headers: { Authorization: `Bearer ${owner}` } });
 
-/** Agents read their conversation, and remember a state. */
+/** Agents read their conversation and keep state in it. */
 export const conversationCases: readonly Case[] = [
   {
     name: "an agent reads what was said in all tasks of the context, as its clients saw it",

@@ -7,12 +7,12 @@ const must = "urn:example:ext:must:v1";
 
 const withExtensions = (value: string | readonly string[]) => ({ headers: { "A2A-Extensions": value } });
 
-/** What the agent is told of extensions in force. */
+/** The active extensions that the agent sees. */
 const agentSees = (extensions: readonly string[]): Pattern => ({
   task: { artifacts: [{ parts: [{ data: { extensions } }] }] },
 });
 
-/** A request for extensions, and which of them are in force then. */
+/** A request for extensions, and the expected active ones. */
 function activation(
   name: string,
   asked: string | readonly string[],
@@ -30,7 +30,7 @@ function activation(
   };
 }
 
-/** Which extensions are in force. */
+/** Activation of extensions. */
 export const extensionCases: readonly Case[] = [
   {
     name: "an answer has the client's own id, or a new one",

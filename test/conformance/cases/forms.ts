@@ -8,7 +8,7 @@ const schema = {
   required: ["amount", "purpose"],
 };
 
-/** The form's part of a question. */
+/** The form part of a question. */
 function part(more: { readonly [name: string]: Pattern }): Pattern {
   return {
     mediaType: "application/vnd.parley.form+json",

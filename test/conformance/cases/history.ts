@@ -15,7 +15,7 @@ const question: Pattern = { role: "ROLE_AGENT", parts: [{ text: "One?" }] };
 const second: Pattern = { messageId: "{run}-2", role: "ROLE_USER" };
 const stillAsking: Pattern = { state: "TASK_STATE_INPUT_REQUIRED", message: { parts: [{ text: "Two?" }] } };
 
-/** What is left of the history for each length. */
+/** Expected history for each requested length. */
 const lengths: readonly (readonly [asked: JsonObject, history: Pattern])[] = [
   [{}, [first, question, second]],
   [{ historyLength: 0 }, absent],
@@ -88,5 +88,5 @@ const agents: Case = {
   ],
 };
 
-/** How much of a task's history an answer brings. */
+/** Length of the history in answers. */
 export const historyCases: readonly Case[] = [...got, ...sent, negative, agents];

@@ -7,7 +7,7 @@ const keyed = (owner: string): StepOptions => ({
   headers: { "Idempotency-Key": "{run}", Authorization: `Bearer ${owner}` },
 });
 
-/** A message that stays the same when it is sent again. */
+/** A message whose repetition is equal. */
 function same(text: string, message: JsonObject = {}, more: JsonObject = {}): JsonObject {
   return {
     message: { messageId: "{run}-m", contextId: "{run}", role: "ROLE_USER", parts: [{ text }], ...message },
@@ -18,7 +18,7 @@ function same(text: string, message: JsonObject = {}, more: JsonObject = {}): Js
 const ids = ["SRV-SEND-14"];
 const uri = "urn:parley:ext:idempotency:v1";
 
-/** Sends that are repeated under a key of their own. */
+/** Sends that are repeated under a key. */
 export const idempotencyCases: readonly Case[] = [
   {
     name: "a key counts whether the extension is asked for or not, and who asks is told that it is there",

@@ -2,7 +2,7 @@ import { absent, anId, each, items, like, type Pattern, present, savedJson } fro
 import { type Case, call, type Step, say, tick } from "../case.js";
 import { asked, done } from "./steps.js";
 
-/** Tasks in the context of the case, saved as `t1`, `t2`, … in the order of their making. */
+/** Creates tasks in the context of the case. Saves them as `t1`, `t2`, … in their order. */
 function tasks(texts: readonly string[]): readonly Step[] {
   return texts.flatMap((text, i) => [
     call("SendMessage", say(text, { contextId: "{run}" }), {

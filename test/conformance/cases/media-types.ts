@@ -29,7 +29,7 @@ const unaccepted: readonly (readonly string[])[] = [
 const taken = ["text/plain", "text/plain; charset=utf-8", "image/png", "image/svg+xml", "IMAGE/PNG"];
 const refusedTypes = ["application/json", "audio/mpeg", "text/html", "imagery/png", "image"];
 
-/** The media types of parts: those that the agent takes and others. */
+/** Media types of parts: those that the agent accepts, and others. */
 export const mediaTypeCases: readonly Case[] = [
   {
     name: "parts of a type that the card names are taken, and parts without one",

@@ -1,7 +1,7 @@
 import { absent, all, anId, exactly, like, not, type Pattern, present } from "../../support/match.js";
 import { type Case, call, finish, open, reached, release, type Step, say, stream } from "../case.js";
 
-/** A direct answer: from the agent, in the conversation, and of no task. */
+/** A direct answer: a message of the agent in the conversation, without a task. */
 function answer(text: string, contextId: Pattern = anId): Pattern {
   return {
     message: {
@@ -163,5 +163,5 @@ const undecided: readonly Case[] = [
   },
 ];
 
-/** Agents that answer with messages, always or at times. */
+/** Agents that always or sometimes answer with messages. */
 export const messageCases: readonly Case[] = [...messenger, ...undecided];

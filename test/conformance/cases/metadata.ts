@@ -1,7 +1,7 @@
 import { absent, present } from "../../support/match.js";
 import { type Case, call, say, stream } from "../case.js";
 
-/** Metadata that agents give their tasks, and that of requests. */
+/** Metadata that agents add to their tasks, and metadata of requests. */
 export const metadataCases: readonly Case[] = [
   {
     name: "members of a task's metadata are merged, and each event says its own",

@@ -17,12 +17,12 @@ import {
 
 const setup = "owners";
 
-/** Calls with somebody's token. */
+/** Options of a call with a token. */
 const as = (token: string): StepOptions => ({ headers: { Authorization: `Bearer ${token}` } });
 const alice = as("alice");
 const bob = as("bob");
 
-/** A task of Alice's that waits for her, its id saved as `taskId`. */
+/** A task of Alice that waits for her. Its id is saved as `taskId`. */
 const ofAlice: Step = call(
   "SendMessage",
   say("ask Which one?", { contextId: "{run}" }),
@@ -30,7 +30,7 @@ const ofAlice: Step = call(
   alice,
 );
 
-/** Everything that can be asked of a task by its id. */
+/** Every operation on a task by its id. */
 const aboutTask: readonly (readonly [rpc: string, request: (id: string) => Parameters<typeof refused>[1]])[] = [
   ["GetTask", (id) => ({ id })],
   ["CancelTask", (id) => ({ id })],
@@ -41,7 +41,7 @@ const aboutTask: readonly (readonly [rpc: string, request: (id: string) => Param
 
 const notFound = "Task not found: it does not exist or is not accessible.";
 
-/** What is somebody else's does not exist. */
+/** The server answers for another owner's task as for one that does not exist. */
 export const ownerCases: readonly Case[] = [
   {
     name: "no operation is for callers without valid credentials",

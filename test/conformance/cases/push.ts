@@ -9,11 +9,11 @@ const list = "ListTaskPushNotificationConfigs";
 const remove = "DeleteTaskPushNotificationConfig";
 
 const secrets = { token: "secret-token", authentication: { scheme: "Bearer", credentials: "secret-credentials" } };
-/** What a client is shown of a configuration with these secrets: never the secrets. */
+/** A configuration with these secrets as a client reads it, without the secrets. */
 const shown = { url: hook, token: absent, authentication: { scheme: "Bearer", credentials: absent } };
 const notFound = { reason: "TASK_NOT_FOUND", info: { taskId: "{taskId}" } } as const;
 
-/** Configurations with these ids. */
+/** Creates configurations with these ids. */
 const made = (...ids: readonly string[]): readonly Step[] =>
   ids.map((id) => call(create, { taskId: "{taskId}", id, url: hook }, { message: { id } }));
 
@@ -105,7 +105,7 @@ const kept: readonly Case[] = [
         { message: { configs: [{ id: "c" }], nextPageToken: absent } },
       ),
       call(list, { taskId: "{taskId}", pageSize: 3 }, { message: { nextPageToken: absent } }),
-      // More than a page may have is as many as it may have.
+      // A larger page size counts as the maximum.
       call(list, { taskId: "{taskId}", pageSize: 1_000_000 }, { message: { nextPageToken: absent } }),
       asked,
       ...["{token}", "nonsense"].map((pageToken) =>
@@ -308,7 +308,7 @@ const refusals: readonly Case[] = [
       ...(
         [
           [create, { url: hook }],
-          // Whoever has no such task learns nothing of URLs.
+          // A caller without the task learns nothing about URLs.
           [create, { url: "http://127.0.0.2:9/a" }],
           [get, { id: "one" }],
           [list, {}],
@@ -368,7 +368,7 @@ const as = (name: string, tenant = "north"): { tenant: string; options: { header
   options: { headers: { Authorization: `Bearer ${name}` } },
 });
 
-/** The four operations on a configuration that is there, by somebody who may not see its task. */
+/** Every operation on an existing configuration, by a caller that may not see its task. */
 const hiddenFrom = ({ tenant, options }: ReturnType<typeof as>): readonly Step[] =>
   (
     [
@@ -441,5 +441,5 @@ const owners: readonly Case[] = [
   },
 ];
 
-/** Push notification configurations, where notifications are sent (specification 3.1.7 to 3.1.10, 13.2). */
+/** Push notification configurations on servers that send notifications (specification 3.1.7 to 3.1.10, 13.2). */
 export const pushCases: readonly Case[] = [...kept, ...withSends, ...refusals, ...owners];

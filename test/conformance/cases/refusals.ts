@@ -1,7 +1,7 @@
 import { absent, all, like, not, type Pattern, present } from "../../support/match.js";
 import { type Case, call, type ErrorPattern, refused, type Step, say } from "../case.js";
 
-/** What the picky agents of the table refuse, by the text of the message, and how the caller is told. */
+/** Refusals of the picky agents: the text of the message, and the caller's error. */
 const refusals: readonly (readonly [text: string, error: ErrorPattern])[] = [
   ["refuse content", { reason: "CONTENT_TYPE_NOT_SUPPORTED", info: { supported: "text/markdown" } }],
   ["refuse context", { reason: "INVALID_PARAMS", fields: ["message.contextId"] }],
@@ -13,7 +13,7 @@ const key = { headers: { "idempotency-key": "{run}" } };
 const noLeak: Pattern = all(like(/Reference: \S+/), not(like(/hunter2|secret/)));
 const setups = ["picky", "pickyMessenger", "pickyEither"] as const;
 
-/** A message that is refused leaves no task, whether it wants an answer or a stream. */
+/** A refused message leaves no task, whether it is sent as a call or as a stream. */
 function nothingLeft(text: string, error: ErrorPattern): readonly Step[] {
   return [
     ...["SendMessage", "SendStreamingMessage"].flatMap((rpc) => refused(rpc, say(text, { contextId: "{run}" }), error)),
@@ -21,7 +21,7 @@ function nothingLeft(text: string, error: ErrorPattern): readonly Step[] {
   ];
 }
 
-/** Agents that refuse a message before anything of it is stored. */
+/** Agents that refuse a message before anything is stored. */
 export const refusalCases: readonly Case[] = [
   ...setups.flatMap((setup) =>
     refusals.map(

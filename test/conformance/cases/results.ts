@@ -1,13 +1,13 @@
 import { absent, all, anId, like, not, type Pattern } from "../../support/match.js";
 import { type Case, call, say } from "../case.js";
 
-/** A send whose artifacts are as given. */
+/** A send that ends with these artifacts. */
 function leaves(name: string, text: string, artifacts: Pattern, ids: readonly string[]): Case {
   const task = { status: { state: "TASK_STATE_COMPLETED" }, artifacts };
   return { name, ids, steps: [call("SendMessage", say(text), { message: { task } })] };
 }
 
-/** A send that ends in failure, in words that are meant for the client. */
+/** A send that fails with a text for the client. */
 function fails(name: string, text: string, words: Pattern, ids: readonly string[]): Case {
   const task = { status: { state: "TASK_STATE_FAILED", message: { parts: [{ text: words }] } } };
   return { name, ids, steps: [call("SendMessage", say(text), { message: { task } })] };
@@ -17,7 +17,7 @@ const unusual = 'ü "quoted" \\ 🤖 \u0001\u2028 </script> \r\n\n data: x';
 
 const noLeak: Pattern = all(like(/Reference: \S+/), not(like(/hunter2|secret|\.ts:|Error/)));
 
-/** What an agent says that cannot be written down in JSON, or not read again. */
+/** Agents' values that JSON cannot represent, or that a reader would reject. */
 const unspeakable: readonly (readonly [command: string, what: string])[] = [
   ["infinite", "a number without end"],
   ["unnumbered", "what is no number"],
@@ -39,7 +39,7 @@ const careless: readonly Case[] = unspeakable.map(([command, what]) => ({
   ],
 }));
 
-/** What a task may leave behind, and what becomes of it when its agent breaks the rules. */
+/** Results of tasks, including those of agents that break the rules. */
 export const resultCases: readonly Case[] = [
   ...careless,
   leaves(

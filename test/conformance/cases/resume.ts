@@ -20,7 +20,7 @@ import { done } from "./steps.js";
 
 const uri = "urn:parley:ext:resume:v1";
 
-/** Activates the extension, with service parameters. */
+/** Options that activate the extension, with its service parameters. */
 function resume(parameters: Readonly<Record<string, string>> = {}): StepOptions {
   return { headers: { "A2A-Extensions": uri, ...parameters } };
 }
@@ -34,7 +34,10 @@ const at = (generation: number): { metadata: Pattern } => ({ metadata: { [uri]: 
 const working: Pattern = { status: { state: "TASK_STATE_WORKING" } };
 const completed: Pattern = { status: { state: "TASK_STATE_COMPLETED" } };
 
-/** A task half done: created (1), working (2), first half of an artifact (3); a second half (4) and the end (5) follow. */
+/**
+ * Opens a task's stream up to the middle: created (1), working (2), the first half of an artifact (3). The second half
+ * (4) and the end (5) follow later.
+ */
 const half: readonly Step[] = halfOf("half");
 
 function halfOf(command: string): readonly Step[] {
@@ -50,7 +53,7 @@ const rest: readonly Pattern[] = [
   { statusUpdate: { ...(completed as object), ...at(5) } },
 ];
 
-/** The task that a resumed stream begins with: who it is and where it stands, and nothing that the reader has. */
+/** The first message of a resumed stream: the task's id and generation, without content that the reader already has. */
 const resumed = (generation: number): Pattern => ({
   task: { id: "{taskId}", artifacts: absent, history: absent, ...at(generation) },
 });
@@ -210,7 +213,7 @@ const streams: readonly Case[] = [
   },
 ];
 
-/** The events between a generation and another one of the task that is half done. */
+/** The events between two generations of the half-finished task. */
 function missed(seen: number, now: number): readonly Pattern[] {
   const events: Record<number, Pattern> = {
     2: { statusUpdate: { ...(working as object), ...at(2) } },
@@ -307,8 +310,8 @@ function expecting(generation: number): StepOptions {
   return resume({ "Parley-If-Generation": String(generation) });
 }
 
-/** The extension for exact resume: marks, resumed streams, reads that wait, sends that expect. */
-/** Entries of the log that no client sees, as those of `turn.step`. */
+/** The extension for exact resume: marks, resumed streams, reads that wait, and sends that expect a generation. */
+/** Log entries that clients never see, such as those of `turn.step`. */
 const unseen: readonly Case[] = [
   ...[1, 2, 3].map(
     (seen): Case => ({

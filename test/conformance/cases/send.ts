@@ -17,7 +17,7 @@ import {
 } from "../case.js";
 import { asked, done, ended } from "./steps.js";
 
-/** A send that comes back in a state, with the agent's words. */
+/** A send that returns in a state with the agent's text. */
 function comesBack(text: string, state: string, words: Pattern, ids: readonly string[]): Case {
   const message = {
     messageId: anId,
@@ -314,7 +314,7 @@ const followUps: readonly Case[] = [
       call("SendMessage", sayAndGo("askafter {run}"), { save: { taskId: "task.id" } }),
       reached("{run}"),
       begin("second", "SendMessage", second(), keyed),
-      // The same send once more: it comes back when the message is stored.
+      // The repeated send returns when the message has been stored.
       call("SendMessage", { ...second(), configuration: { returnImmediately: true } }, { message: present }, keyed),
       release("{run}"),
       settle("second", { message: { task: { status: { state: "TASK_STATE_COMPLETED" }, artifacts: [present] } } }),
@@ -387,5 +387,5 @@ const followUps: readonly Case[] = [
   },
 ];
 
-/** Sending a message and waiting for the answer: states, blocking, follow-ups, contexts. */
+/** Sends that wait for the answer: states, blocking, follow-ups and contexts. */
 export const sendCases: readonly Case[] = [...states, ...blocking, ...afterTheEnd, ...followUps];

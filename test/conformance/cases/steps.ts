@@ -1,6 +1,6 @@
 import { call, type Step, say } from "../case.js";
 
-/** Steps that leave a task in each of the states that end one, its id saved as `taskId`. */
+/** Steps that leave a task in each final state. Its id is saved as `taskId`. */
 export const ended: Readonly<Record<string, readonly Step[]>> = {
   TASK_STATE_COMPLETED: endedBy("say Done.", "TASK_STATE_COMPLETED"),
   TASK_STATE_FAILED: endedBy("fail No luck.", "TASK_STATE_FAILED"),
@@ -23,8 +23,8 @@ export function asTask(text: string, task: { readonly status: { readonly state: 
   });
 }
 
-/** A question whose task waits for its answer; `taskId` and `contextId` are saved. */
+/** Asks a question. The task waits for the answer; `taskId` and `contextId` are saved. */
 export const asked: Step = asTask("ask Which one?", { status: { state: "TASK_STATE_INPUT_REQUIRED" } });
 
-/** A task that is done; `taskId` and `contextId` are saved. */
+/** Completes a task; `taskId` and `contextId` are saved. */
 export const done: Step = asTask("echo done", { status: { state: "TASK_STATE_COMPLETED" } });

@@ -15,7 +15,6 @@ import {
 } from "../case.js";
 import { asked } from "./steps.js";
 
-/** An event that tells of a status. */
 function status(state: string, words: Pattern = absent): Pattern {
   const message = words === absent ? absent : { role: "ROLE_AGENT", taskId: "{taskId}", parts: [{ text: words }] };
   return {
@@ -23,7 +22,7 @@ function status(state: string, words: Pattern = absent): Pattern {
   };
 }
 
-/** An event that brings a piece of an artifact. */
+/** An event with a piece of an artifact. */
 function piece(name: string, text: string, more: { readonly [name: string]: Pattern } = {}): Pattern {
   const artifact = { artifactId: anId, name, parts: [{ text }] };
   return {
@@ -40,7 +39,7 @@ function piece(name: string, text: string, more: { readonly [name: string]: Patt
 
 const completed = status("TASK_STATE_COMPLETED");
 
-/** Opens a stream and reads the task that it begins with. */
+/** Opens a stream and reads its first message, the task. */
 function begun(name: string, text: string): readonly Step[] {
   return [
     open(name, "SendStreamingMessage", say(text)),
@@ -184,7 +183,7 @@ const order: readonly Case[] = [
               history: [{ role: "ROLE_USER" }, { role: "ROLE_AGENT" }, { role: "ROLE_USER" }],
             },
           },
-          // The question is answered.
+          // The client has answered the question.
           { statusUpdate: { status: { state: "TASK_STATE_WORKING", message: absent } } },
           piece("echo", "blue"),
           completed,
@@ -194,7 +193,7 @@ const order: readonly Case[] = [
   },
 ];
 
-/** A stream of a task that ends in failure ends with that. */
+/** The stream of a failed task ends with the failure. */
 const ends: readonly Case[] = [
   ["fail No luck.", [piece("half", "half of it"), status("TASK_STATE_FAILED", "No luck.")]],
   ["reject Not here.", [status("TASK_STATE_REJECTED", "Not here.")]],
@@ -287,5 +286,5 @@ const several: readonly Case[] = [
   },
 ];
 
-/** Streams of a message's task: order, end, pauses, several of them. */
+/** Streams of a message's task: order, end, pauses, and several streams. */
 export const streamCases: readonly Case[] = [...order, ...ends, ...pauses, ...several];

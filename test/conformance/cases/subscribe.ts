@@ -4,7 +4,7 @@ import { asked, ended } from "./steps.js";
 
 const over: Pattern = { statusUpdate: { taskId: "{taskId}", status: { state: "TASK_STATE_COMPLETED" } } };
 
-/** Subscribing to tasks that are there already. */
+/** Subscriptions to existing tasks. */
 export const subscribeCases: readonly Case[] = [
   {
     name: "a subscription begins with the task as it stands, and what comes after is neither missed nor told twice",

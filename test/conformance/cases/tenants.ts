@@ -3,17 +3,17 @@ import { type Case, call, everyOperation, refused, type Step, say } from "../cas
 
 const tenantError = { reason: "INVALID_PARAMS", fields: ["tenant"] } as const;
 
-/** What the agent is told of the tenant. */
+/** The tenant that the agent sees. */
 const agentSees = (tenant: string): Pattern => ({ task: { artifacts: [{ parts: [{ data: { tenant } }] }] } });
 
-/** A question in a tenant, its task saved as `taskId`. */
+/** Asks a question in a tenant. Its task is saved as `taskId`. */
 const askedIn = (tenant: string): Step =>
   call("SendMessage", say("ask Which one?", { contextId: "{run}" }, { tenant }), {
     message: { task: present },
     save: { taskId: "task.id" },
   });
 
-/** Nothing of a task can be seen, changed or followed from another tenant. */
+/** Checks that another tenant cannot see, change or follow the task. */
 const hiddenIn = (tenant: string): readonly Step[] => [
   call("GetTask", { id: "{taskId}", tenant }, { error: { reason: "TASK_NOT_FOUND" } }),
   call("CancelTask", { id: "{taskId}", tenant }, { error: { reason: "TASK_NOT_FOUND" } }),
@@ -26,7 +26,7 @@ const hiddenIn = (tenant: string): readonly Step[] => [
   }),
 ];
 
-/** The value that tells which agent, or whose tasks, a request is for. */
+/** The tenant, which selects the agent or the tasks of a request. */
 export const tenantCases: readonly Case[] = [
   {
     name: "the tenant leads to its agent",

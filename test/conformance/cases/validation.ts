@@ -5,7 +5,7 @@ import { begin, type Case, call, finish, open, reached, read, refused, release, 
 const hook = "https://hooks.example/a";
 const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "echo hi" }] };
 
-/** Requests that both ways of sending refuse, with the fields at fault. */
+/** Requests that both ways of sending refuse, with the invalid fields. */
 const sends: readonly (readonly [name: string, request: JsonObject, fields: readonly string[]])[] = [
   ["nothing at all", {}, ["message"]],
   ["an empty message", { message: {} }, ["message.messageId", "message.role", "message.parts"]],
@@ -38,7 +38,7 @@ const sends: readonly (readonly [name: string, request: JsonObject, fields: read
 
 const noPath = "a path cannot be made without the value";
 
-/** Other requests, with the fields at fault. */
+/** Other requests, with the invalid fields. */
 const others: readonly (readonly [rpc: string, request: JsonObject, fields: readonly string[], path?: true])[] = [
   ["GetTask", {}, ["id"], true],
   ["GetTask", { historyLength: -1 }, ["id", "historyLength"], true],
@@ -62,7 +62,7 @@ const long = "x".repeat(257);
 const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `urn:${i}`);
 const texts = (count: number): { text: string }[] => Array.from({ length: count }, () => ({ text: "echo hi" }));
 
-/** What is more than a server of narrow limits takes. */
+/** Requests that exceed the limits of a server with narrow ones. */
 const narrow: readonly (readonly [rpc: string, request: JsonObject, fields: readonly string[]])[] = [
   [
     "SendMessage",
@@ -82,7 +82,7 @@ const narrow: readonly (readonly [rpc: string, request: JsonObject, fields: read
   ["ListTasks", { contextId: long }, ["contextId"]],
 ];
 
-/** Requests that do not fit: every violation at once, each with its path. */
+/** Invalid requests. The error names every violation with its path. */
 export const validationCases: readonly Case[] = [
   ...sends.map(
     ([name, request, fields]): Case => ({

@@ -28,10 +28,10 @@ const unsupported = [
 
 const title = (version: string | null): string => (version === null ? "no version" : `the version "${version}"`);
 
-/** What a version that is not spoken here is answered with. */
+/** The error for a version that the server does not speak. */
 const refusal = { reason: "VERSION_NOT_SUPPORTED", info: { supportedVersions: servedVersions.text } } as const;
 
-/** Which version of the protocol a request is in. */
+/** The protocol version of a request. */
 export const versionCases: readonly Case[] = [
   ...accepted.map(
     (version): Case => ({

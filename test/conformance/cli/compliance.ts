@@ -4,13 +4,12 @@ import { fileURLToPath } from "node:url";
 import { cases } from "../../cli/a2a/cases.js";
 import { type CliRequirement, cliRequirements, cliSpecification, notApplicable } from "./requirements.js";
 
-/** The repository. */
 export const root: string = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** The page that shows which requirements of the A2A CLI are met. */
 export const compliancePage = "docs/cli-compliance.md";
 
-/** Result of a requirement, in the words of the report. */
+/** Result of a requirement, as the report names it. */
 export type Status = "pass" | "fail" | "na";
 
 /** A requirement with the tests that name it. */
@@ -48,7 +47,7 @@ export function shown(failed: ReadonlySet<string> = new Set()): readonly Shown[]
   });
 }
 
-/** Returns the highest tier of which everything that applies is met, as are the tiers below; 0 for none. */
+/** Returns the highest tier whose applicable requirements, and those of the tiers below, are all met. 0 for none. */
 export function claimedTier(rows: readonly Shown[]): number {
   const open = rows.filter(({ status }) => status === "fail").map(({ tier }) => tier);
   return Math.min(4, ...open) - 1;
@@ -69,7 +68,6 @@ function tableOf(lines: readonly (readonly string[])[]): string {
   return all.map((cells) => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`).join("\n");
 }
 
-/** Returns the page. */
 export function pageOf(rows: readonly Shown[]): string {
   const tier = claimedTier(rows);
   const tables = ([1, 2, 3] as const).map((each) => {

@@ -3,7 +3,7 @@ export type CliLevel = "MUST" | "MUST NOT" | "SHOULD" | "MAY";
 
 /** A requirement of the A2A CLI specification, in our words. */
 export interface CliRequirement {
-  /** Without the prefix `A2ACLI_`. */
+  /** The id without the prefix `A2ACLI_`. */
   readonly id: string;
   readonly tier: 1 | 2 | 3;
   readonly level: CliLevel;
@@ -93,7 +93,7 @@ export const notApplicable: Readonly<Record<string, string>> = {
   SKILL_002: "the package has no skill for agents",
 };
 
-/** The text that the requirements are taken from. */
+/** The text that contains the requirements. */
 export const cliSpecification = {
   version: "0.2",
   revision: "0ea8882",

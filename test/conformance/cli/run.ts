@@ -16,7 +16,7 @@ interface Results {
 /**
  * Runs the tests that name requirements of the A2A CLI, and writes the page and the report.
  *
- * @returns lines for people, and whether all tests passed
+ * @returns lines to print, and true if all tests passed
  */
 export function reportCli(): { readonly isGood: boolean; readonly lines: readonly string[] } {
   const rows = shown();
@@ -26,7 +26,7 @@ export function reportCli(): { readonly isGood: boolean; readonly lines: readonl
   const failures = tests.filter(({ status }) => status !== "passed");
   const idsOf = (text: string): readonly string[] => text.match(/(?<=A2ACLI_'?)(?:[A-Z]+_)+\d{3}/g) ?? [];
   const passed = new Set(tests.filter(({ status }) => status === "passed").flatMap(({ fullName }) => idsOf(fullName)));
-  // An id that only a comment has is not shown by a test.
+  // An id that appears only in a comment is not covered by a test.
   const unseen = rows.flatMap(({ id }) => (passed.has(id) ? [] : [id]));
   const all = shown(new Set([...failures.flatMap(({ fullName }) => idsOf(fullName)), ...unseen]));
   writeFileSync(join(root, compliancePage), pageOf(all));

@@ -33,7 +33,7 @@ function summaryOf(rows: readonly Shown[]): Yaml {
   );
 }
 
-/** The six defaults, and whether a flag overrides each. */
+/** The six defaults, each with true if a flag can override it. */
 function defaults(): Yaml {
   const { transport, wait, output, verbose, a2aVersion, insecure } = settings;
   const rows = {

@@ -4,10 +4,10 @@ import type { RawCase } from "./raw-case.js";
 const path = "/.well-known/agent-card.json";
 const ok = { status: 200, got: { "content-type": like(/^application\/json(;|$)/) } } as const;
 
-/** Without it the card is one for older versions as well. */
+/** A request without this header gets a card that also suits older versions. */
 const native = { headers: { "A2A-Version": "1.0" } } as const;
 
-/** One interface for each binding, the tenant in each of them or in none. */
+/** One interface for each binding, all of them with the tenant or without one. */
 function interfaces(tenant: Pattern): Pattern {
   const http = like(/^http:\/\/127\.0\.0\.1:\d+$/);
   const entry = (url: Pattern, protocolBinding: Pattern): Pattern =>
@@ -22,7 +22,7 @@ function interfaces(tenant: Pattern): Pattern {
   );
 }
 
-/** The public card: where it is, what it says, how it may be kept. */
+/** The public card: its URL, content and caching. */
 export const cardCases: readonly RawCase[] = [
   {
     name: "the card is at the well-known path and has what is required",

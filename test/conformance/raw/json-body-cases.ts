@@ -3,21 +3,21 @@ import type { BindingName } from "../../support/driver.js";
 import { differences, like, Matcher, type Pattern, present } from "../../support/match.js";
 import type { RawCase, RawStep } from "./raw-case.js";
 
-/** The message of a request, as text: what can be written in JSON only, right or wrong. */
+/** A request whose message is given as JSON text, valid or not. */
 interface Body {
   readonly name: string;
   readonly ids: readonly string[];
   /** The request of SendMessage. */
   readonly body: string | JsonObject;
-  /** Fields at fault; left out where the request is right. */
+  /** The invalid fields. Omitted for a valid request. */
   readonly fields?: readonly string[];
-  /** The result, where the request is right. */
+  /** The result of a valid request. */
   readonly result?: Pattern;
 }
 
 const base = { messageId: "m", role: "ROLE_USER", parts: [{ text: "turn" }] };
 
-/** What the agent was told, in the artifact that it left. */
+/** The data that the agent received, in its artifact. */
 const told = (data: Pattern): Pattern => ({ task: { artifacts: [{ parts: [{ data }] }] } });
 
 const right: readonly Body[] = [
@@ -199,7 +199,7 @@ function badRequest(fields: readonly string[]): Matcher {
   });
 }
 
-/** How a binding carries the request, and brings the result or the error. */
+/** Requests and answers of each binding that carries JSON. */
 const carriers = {
   jsonrpc: (body: string, { result, fields }: Body): RawStep => ({
     send: "POST /",
@@ -237,7 +237,7 @@ const carriers = {
   }),
 } satisfies Partial<Record<BindingName, (body: string, one: Body) => RawStep>>;
 
-/** A text that names all fields: the details of Connect are bytes, the message says the same. */
+/** Matches a text that names all fields. Connect's details are bytes, so its message is checked. */
 function all(fields: readonly string[]): Pattern {
   return like(new RegExp(fields.map((field) => `(?=[\\s\\S]*${field.replace(/[.[\]]/g, "\\$&")})`).join("")));
 }
@@ -250,7 +250,7 @@ function casesOf(carry: (body: string, one: Body) => RawStep): RawCase[] {
   }));
 }
 
-/** Requests as JSON, right and wrong, over every binding that carries JSON. */
+/** Valid and invalid requests as JSON, over every binding that carries JSON. */
 export const jsonBodyCases: Readonly<Record<string, readonly RawCase[]>> = Object.fromEntries(
   Object.entries(carriers).map(([binding, carry]) => [binding, casesOf(carry)]),
 );

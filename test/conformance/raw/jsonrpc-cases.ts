@@ -5,12 +5,12 @@ import type { RawCase, RawStep } from "./raw-case.js";
 const json = { "Content-Type": "application/json" };
 const echo = { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "echo hi" }] } };
 
-/** A request object. */
+/** A JSON-RPC request object. */
 function rpc(method: string, params: JsonValue | undefined, id: JsonValue = 1): JsonObject {
   return { jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params }) };
 }
 
-/** Sends one, and gets a response object as JSON. */
+/** Posts a request and expects a response object as JSON. */
 function post(body: RawStep["body"], answer: Pattern, more: Partial<RawStep> = {}): RawStep {
   return {
     send: "POST /",
@@ -178,7 +178,7 @@ const errors: readonly RawCase[] = [
         post(rpc("ListTasks", {}), notThisType, { headers: { "Content-Type": type } }),
       ),
       post(JSON.stringify(rpc("ListTasks", {})), result(present), { headers: {} }),
-      // A page of another origin may send this without being asked.
+      // A page of another origin could send this request without a preflight.
       post(rpc("ListTasks", {}), notThisType, { headers: { Origin: "https://evil.example" } }),
       post(rpc("ListTasks", {}), result(present), { headers: { ...json, Origin: "https://app.example" } }),
     ],
@@ -315,7 +315,7 @@ const emitted: readonly RawCase[] = [
   },
 ];
 
-/** The frames of "stream 2", in the envelope of a binding; their ids are generations. */
+/** The frames of "stream 2" in the envelope of a binding. Their ids are generations. */
 export function framesOf(wrap: (event: Pattern) => Pattern): NonNullable<RawStep["frames"]> {
   const place = { taskId: anId, contextId: anId };
   const status = (state: string): Pattern =>
@@ -337,5 +337,5 @@ export function framesOf(wrap: (event: Pattern) => Pattern): NonNullable<RawStep
   ];
 }
 
-/** JSON-RPC: its envelope, its errors, and the JSON and the frames it emits. */
+/** JSON-RPC: its envelope, its errors, and the JSON and frames of its answers. */
 export const jsonRpcCases: readonly RawCase[] = [...envelope, ...errors, ...emitted];

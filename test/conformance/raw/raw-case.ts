@@ -4,23 +4,23 @@ import type { Pattern } from "../../support/match.js";
 import type { Saves } from "../case.js";
 import type { SetupName } from "../setups.js";
 
-/** An HTTP request, as it goes over the wire, and what has to come back. */
+/** An HTTP request as sent over the wire, with the expected answer. */
 export interface RawStep {
   /** Verb and target, such as `GET /tasks?pageSize=1`. */
   readonly send: string;
   readonly headers?: HeaderInput;
-  /** A text as it is, or JSON. */
+  /** The body as text or bytes, or as JSON. */
   readonly body?: string | Uint8Array | JsonObject | readonly JsonValue[];
   readonly status: number;
   /** Headers of the response, by lower-case name. */
   readonly got?: Readonly<Record<string, Pattern>>;
-  /** The body, which then has to be JSON. */
+  /** The body, which has to be JSON. */
   readonly json?: Pattern;
   /** The body as text. */
   readonly text?: Pattern;
-  /** The frames of an event stream, all of them. */
+  /** All frames of an event stream. */
   readonly frames?: readonly RawFrame[];
-  /** Values of the JSON body to remember. */
+  /** Values of the JSON body to save. */
   readonly save?: Saves;
 }
 
@@ -28,11 +28,11 @@ export interface RawStep {
 export interface RawFrame {
   /** The data, which has to be JSON. */
   readonly data: Pattern;
-  /** Its id; absent when there is none. */
+  /** Its id. Expects none if undefined. */
   readonly id?: Pattern;
 }
 
-/** Something that belongs to one binding alone. */
+/** A case for a single binding. */
 export interface RawCase {
   readonly name: string;
   readonly ids: readonly string[];

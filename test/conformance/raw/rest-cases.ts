@@ -8,7 +8,7 @@ const a2aType = { "content-type": like(/^application\/a2a\+json(;|$)/) };
 const plainType = { "content-type": like(/^application\/json(;|$)/) };
 const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "echo hi" }] };
 
-/** An error as a body, with the fields that are at fault. */
+/** The body of an error, with the invalid fields. */
 function failure(code: number, status: string, reason: string, fields?: readonly string[]): Pattern {
   const info = {
     "@type": "type.googleapis.com/google.rpc.ErrorInfo",
@@ -43,7 +43,7 @@ const post = (target: string, body: JsonObject, json: Pattern, status = 200): Ra
   json,
 });
 
-/** Makes a task that asks, and saves its id. */
+/** Creates a task that asks, and saves its id. */
 const asked: RawStep = {
   ...post(
     "/message:send",

@@ -10,7 +10,7 @@ import { patience } from "../run.js";
 import { Worlds } from "../worlds.js";
 import type { RawCase, RawStep } from "./raw-case.js";
 
-/** Runs the cases of one binding, each on a connection of its own. */
+/** Runs the cases of one binding, each on a new connection. */
 export function runRaw(binding: string, cases: readonly RawCase[]): void {
   describe(binding, () => {
     const worlds = new Worlds(bindingOf("rest"), "memory");

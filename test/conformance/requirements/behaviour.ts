@@ -1,6 +1,6 @@
 import type { Requirement } from "./requirement.js";
 
-/** What contexts, errors, identities, versions and extensions ask of a server (specification 3.2 to 3.7, 4.6, 7, 13). */
+/** Requirements of contexts, errors, identities, versions and extensions (specification 3.2 to 3.7, 4.6, 7, 13). */
 export const behaviour: readonly Requirement[] = [
   ["SRV-CTX-01", "MAY", "A message without a context begins one."],
   ["SRV-CTX-02", "MUST", "Its id is in the answer."],

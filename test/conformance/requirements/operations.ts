@@ -1,6 +1,6 @@
 import type { Requirement } from "./requirement.js";
 
-/** What sending, reading, listing, canceling and following ask of a server (specification 3.1 to 3.3, 3.5, 5). */
+/** Requirements of sending, reading, listing, canceling and following (specification 3.1 to 3.3, 3.5, 5). */
 export const operations: readonly Requirement[] = [
   ["SRV-GEN-01", "MUST", "Types come from the contract and are generated, not written by hand."],
   ["SRV-GEN-02", "MUST", "Every binding has a form of the data model that can say the same."],

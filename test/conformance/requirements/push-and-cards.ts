@@ -1,6 +1,6 @@
 import type { Requirement } from "./requirement.js";
 
-/** What push notifications and cards ask of a server (specification 3.1.7 to 3.1.11, 4.3, 8, 13.2, 13.3). */
+/** Requirements of push notifications and cards (specification 3.1.7 to 3.1.11, 4.3, 8, 13.2, 13.3). */
 export const pushAndCards: readonly Requirement[] = [
   ["SRV-PCFG-01", "MUST", "Without the capability the four operations are PushNotificationNotSupportedError."],
   ["SRV-PCFG-02", "MUST", "Access to the task is checked in all four."],

@@ -1,6 +1,6 @@
 import type { Requirement } from "./requirement.js";
 
-/** What the bindings and their forms of data ask of a server (specification 5.5, 5.6, 9 to 12, 13.4, 14, A). */
+/** Requirements of the bindings and their data formats (specification 5.5, 5.6, 9 to 12, 13.4, 14, A). */
 export const wires: readonly Requirement[] = [
   ["SRV-JSON-01", "MUST", "Names are written in lowerCamelCase."],
   ["SRV-JSON-02", "FACT", "The proto's own names are read too."],
