@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.server.close());
 
-/** A client of the operator's service in a session, as the page has it. */
+/** A client of the operator's service in a session, like that of the page. */
 function clientOf(base: string, session: Readonly<Record<string, string>>, isBinary = false) {
   const transport = createConnectTransport({
     baseUrl: `${base}/api/admin`,
@@ -64,7 +64,7 @@ describe("the operator's service in the console", () => {
       isOver = true;
     });
     const sent: string[] = [];
-    // The stream may begin later than the first task.
+    // The stream may begin after the first task.
     while (!isOver) {
       const message = { messageId: `${sent.length}`, role: "ROLE_USER", parts: [{ text: "hello" }] };
       const { text } = await ask(`${world.server.url}/message:send`, {

@@ -117,7 +117,7 @@ describe("a session of another process", () => {
       expect((await relay(after.server.url, after, old)).status).toBe(401);
       expect((await ask(`${after.base}/api/receiver`, { method: "POST", headers: old })).status).toBe(401);
       expect((await ask(address, { method: "POST", body: "{}" })).status).toBe(404);
-      // The old cookie does not hide the one of a new login.
+      // The old cookie does not hide that of a new login.
       const now = await sessionOf(after.base, { token: tokenIn(after.server.consoleUrl) });
       expect(await isOpen(after.base, { ...own, cookie: `${old.cookie}; ${now.cookie}` })).toBe(true);
     } finally {
@@ -198,7 +198,7 @@ describe("a2a.console.handler behind a parser of bodies", () => {
       const wrong = await ask(`${base}/api/session`, { method: "POST", headers: json, body: '{"token":"x"}' });
       expect([wrong.status, wrong.text]).toEqual([401, expect.stringContaining("The token is not accepted.")]);
       const as = { ...json, ...(await sessionOf(base, bearer(tokens.write))) };
-      // The parser has read a text that is longer than what it means.
+      // The host's parser has read this body. Its text is longer than the JSON that the relay sends on.
       const body = '{ "name":  "\\u0041" }';
       const headers = { ...as, "parley-relay-url": `http://${agent}/` };
       expect((await ask(`${base}/api/relay`, { method: "POST", headers, body })).text).toBe("reached");

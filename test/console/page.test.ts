@@ -99,7 +99,7 @@ describe("the files of the console", () => {
     const bytes = Buffer.concat(await answer.toArray());
     expect(answer.headers["content-encoding"]).toBe(expected);
     expect((expected === undefined ? bytes : brotliDecompressSync(bytes)).toString()).toContain("It runs.");
-    // A file without a compressed copy.
+    // This file has no compressed copy.
     expect((await ask(`${base}/assets/icon-7a8b9c.svg`, { headers })).headers["content-encoding"]).toBe(undefined);
   });
 
@@ -255,7 +255,7 @@ describe("a2a.console", () => {
     const { url, lines } = await mount({ local: true });
     expect((await ask(`${url}/console/`)).status).toBe(200);
     const token = /#token=(.*)/.exec(String(lines.find(({ link }) => link !== undefined)?.link))?.[1] ?? "";
-    // A parser of the host has read the body.
+    // The host's parser has already read the body.
     expect((await logIn(`${url}/console`, { token })).status).toBe(204);
     expect((await ask(`${url}/console/`, { headers: { host: "attacker.example" } })).status).toBe(421);
   });

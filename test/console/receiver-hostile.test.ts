@@ -104,7 +104,7 @@ describe("a receiver to which a hostile agent posts", () => {
       request.once("response", resolve).once("error", reject);
     });
     request.write(body.slice(0, 10));
-    // The server answers another request after it has the head of this one.
+    // Waits until the server has received the head of this request, by making others after it.
     await new Promise((resolve) => request.once("socket", (socket) => socket.once("connect", resolve)));
     for (let at = 0; at < 3; at++) await read();
     expect((await ask(`${world.base}/api/session`, { method: "DELETE", headers: session })).status).toBe(204);
@@ -141,7 +141,7 @@ describe("a receiver to which a hostile agent posts", () => {
 
   it("counts large ids as a part of what it keeps", async () => {
     for (let at = 0; at < 5; at++) await post(bodyOf(`${at}${"x".repeat(1_000_000)}`, "hello"));
-    // Each is in the body, and as the task of the list.
+    // The id counts twice: in the body and as the task in the list.
     expect(await read()).toMatchObject({ first: 4, last: 5 });
   });
 });

@@ -33,7 +33,7 @@ const api = (path = "", method = "POST", body?: object, as: Session = session) =
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
 
-/** Opens the receiver of a session, or reads it. */
+/** Opens or reads the receiver of a session. */
 async function opened(as: Session = session, after = 0) {
   const { status, text } = await api(`?after=${after}`, "POST", undefined, as);
   expect(status).toBe(200);
@@ -134,7 +134,7 @@ describe("the receiver of a console", () => {
     const signing = { keys: [{ key: key.pem, kid: "k1" }] };
     const real = await signed(signing, { issuer, url: address, token });
     await post(address, real);
-    // The public URL of the server may be above that of the agent.
+    // The server's public URL may be a parent of the agent's.
     expect((await api("/proofs", "POST", { proof: `${issuer}/agents/one` })).status).toBe(204);
     const forged = await signed({ keys: [{ key: keyPair("ES256").pem, kid: "k1" }] }, { issuer, url: address, token });
     const foreign = await signed(signing, { issuer: "https://other.example", url: address, token });

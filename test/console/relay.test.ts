@@ -8,7 +8,7 @@ import { bearer, operators, tokens } from "../admin/world.js";
 import { setConstants } from "../support/constants.js";
 import { ask, type ConsoleWorld, open, openConsole, own, sessionOf, tokenIn } from "./world.js";
 
-/** An agent of another maker, which answers as the test says. */
+/** A foreign agent that answers as the test decides. */
 let answer: http.RequestListener;
 const agent = http.createServer((request, response) => answer(request, response));
 let at: string;
@@ -40,7 +40,7 @@ const relayed = ({ url = `${at}/a2a`, method = "POST", headers = {}, body }: Rel
 });
 const relay = (given?: Relayed) => ask(`${world.base}/api/relay`, relayed(given));
 
-/** A TCP server that answers each connection by bytes. */
+/** TCP servers that answer each connection with bytes. */
 const raws: net.Server[] = [];
 afterEach(() => {
   for (const raw of raws.splice(0)) raw.close();
@@ -356,7 +356,7 @@ describe("the relay", () => {
     stream.destroy();
     answer = (_request, response) => void response.end();
     await vi.waitFor(async () => expect((await relay()).status).toBe(200));
-    // Failed ones are not counted any more either.
+    // Failed requests are not counted either.
     for (let i = 0; i < 3; i++) await relay({ url: "http://127.0.0.1:1/" });
     const held = await raw((socket) => void socket.write("HTTP/1.1 099 None\r\n\r\n"));
     for (let i = 0; i < 3; i++) await relay({ url: held });

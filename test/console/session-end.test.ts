@@ -9,7 +9,7 @@ import { obedient } from "../conformance/agents.js";
 import { setConstants } from "../support/constants.js";
 import { ask, type ConsoleWorld, logIn, open, openConsole, own, sessionOf, tokenIn } from "./world.js";
 
-/** An agent of another maker: `/stream` answers with a stream that never ends, other paths never answer. */
+/** A foreign agent. `/stream` answers with an endless stream, and other paths never answer. */
 const called: string[] = [];
 const left: string[] = [];
 const agent = http.createServer((request, response) => {
@@ -32,7 +32,7 @@ afterAll(() => {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What the answer of a call was: its status, or that the connection was closed. */
+/** The end of a call's answer: complete, broken off, or closed without one. */
 const endOf = (answer: Promise<http.IncomingMessage>): Promise<unknown> =>
   answer.then(
     async (stream) => {

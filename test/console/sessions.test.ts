@@ -111,7 +111,7 @@ describe("a session of the console", () => {
     ["a cookie without a value", { cookie: "parley-console-8080=" }],
   ])("is asked for with %s", async (_what, headers) => {
     const { status, headers: answered, text } = await ask(`${base}/api/session`, { headers: { ...own, ...headers } });
-    // Browsers print 401 as an error, and ask for a password if there is a challenge.
+    // Browsers report 401 as an error, and a challenge makes them ask for a password.
     expect([status, JSON.parse(text)]).toEqual([200, { login: ["token", "admin"] }]);
     expect(answered["www-authenticate"]).toBe(undefined);
     for (const path of ["relay", "admin/parley.admin.v1.AdminService/GetServer", "other"]) {
@@ -155,7 +155,7 @@ describe("a session of the console", () => {
       const [cookie = ""] = session.headers["set-cookie"] ?? [];
       expect(cookie).toContain(`parley-console-${new URL(other.base).port}=`);
       expect(cookie).toContain("; Path=/agents/console;");
-      // A browser sends both to both.
+      // A browser sends both cookies to both consoles.
       const both = `${cookieIn(session.headers)}; ${(await sessionOf(base, link())).cookie}`;
       for (const url of [base, other.base]) {
         expect(await isOpen(url, { ...own, cookie: both })).toBe(true);
@@ -193,7 +193,7 @@ describe("guessing", () => {
         for (let i = 0; i < 4; i++) statuses.push((await logIn(other.base, wrong)).status);
         expect(statuses).toEqual([401, 401, 401, 429]);
       }
-      // The right token is not even tried.
+      // Even the valid token is not tried.
       const right = await logIn(other.base, { token: tokenIn(other.server.consoleUrl) });
       expect([right.status, right.headers["retry-after"]]).toEqual([429, "1"]);
     } finally {
@@ -277,12 +277,12 @@ describe("a console that others reach", () => {
       const stream = await follow(other, session);
       const ended = new Promise((resolve) => stream.resume().once("close", resolve));
       list.length = 0;
-      // Without a further request.
+      // The stream ends without a further request.
       await ended;
       expect(await isOpen(other.base, session)).toBe(false);
       list.push(...operators);
       expect(await isOpen(other.base, session)).toBe(false);
-      // A function of the author may judge the address too.
+      // An author's function may check the address too.
       expect([...addresses]).toEqual(["127.0.0.1"]);
     } finally {
       await other.server.close();

@@ -4,16 +4,16 @@ import { type AuditRecord, createServer, type Server, type ServerOptions } from 
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 
-/** A server with a console whose web app is a small one of the tests. */
+/** A server with a console whose web app consists of test files. */
 
-/** Uses the files of the tests in place of the built web app. */
+/** Replaces the built web app by test files. */
 export function useTestFiles(): void {
   consoleFolder.url = () => new URL("../fixtures/console/", import.meta.url);
 }
 
 export interface ConsoleWorld {
   readonly server: Server;
-  /** URL of the console, without a slash at the end. */
+  /** URL of the console, without a trailing slash. */
   readonly base: string;
   readonly records: AuditRecord[];
   readonly lines: { readonly facts: Readonly<Record<string, unknown>>; readonly message: string }[];
@@ -53,7 +53,7 @@ export interface Asking {
   readonly method?: string;
   readonly headers?: http.OutgoingHttpHeaders;
   readonly body?: string | Uint8Array;
-  /** Path as it is sent, in place of that of the URL. */
+  /** Path to send in place of that of the URL. */
   readonly path?: string;
 }
 
@@ -76,14 +76,14 @@ export async function ask(url: string, asking?: Asking): Promise<Answered> {
 /** Headers that a browser sends from the console's own page. */
 export const own = { "sec-fetch-site": "same-origin" } as const;
 
-/** Begins a session by a one-time token, or by the given headers. */
+/** Starts a session with a one-time token or with headers. */
 export function logIn(base: string, how: { readonly token: string } | Readonly<Record<string, string>>) {
   const isToken = "token" in how;
   const headers = { ...own, ...(isToken ? { "content-type": "application/json" } : how) };
   return ask(`${base}/api/session`, { method: "POST", headers, ...(isToken && { body: JSON.stringify(how) }) });
 }
 
-/** Headers of the page in a new session. */
+/** Headers that the page sends in a new session. */
 export async function sessionOf(
   base: string,
   how: Parameters<typeof logIn>[1],
@@ -105,7 +105,7 @@ export function cookieIn(headers: http.IncomingHttpHeaders): string {
   return headers["set-cookie"]?.[0]?.split(";", 1)[0] ?? "";
 }
 
-/** Opens a stream of the operator's service, which begins with the first task: tasks are sent until then. */
+/** Opens a stream of the operator's service. Sends tasks until it begins, because it starts with the first task. */
 export async function follow(
   { base, server }: Pick<ConsoleWorld, "base" | "server">,
   session: http.OutgoingHttpHeaders,

@@ -33,7 +33,7 @@ const contracts = [
   { protoFile: "a2a/v1/a2a.proto", facts: earlierFacts, generated: file_a2a_v1_a2a },
 ];
 
-// What buf makes of the sources on disk. The generated code is only looked at in the last test.
+// The contract that buf compiles from the sources on disk. Only the last test reads the generated code.
 const registry = compile();
 
 describe.each(contracts)("$protoFile", ({ protoFile, facts, generated }) => {
@@ -95,8 +95,8 @@ function compile() {
   return createFileRegistry(fromBinary(FileDescriptorSetSchema, image));
 }
 
-// A descriptor groups its declarations by kind; only the source info knows in which line each of them stands. The keys
-// are the numbers of the groups in google.protobuf.FileDescriptorProto.
+// Sorts declarations by their line in the source. A descriptor groups them by kind, and only its source info has the
+// lines. The keys are the numbers of the groups in google.protobuf.FileDescriptorProto.
 function declarationFacts({ proto }: DescFile): string[] {
   const groups: Record<number, { kind: string; members: { name: string }[] }> = {
     4: { kind: "message", members: proto.messageType },
@@ -121,7 +121,7 @@ function rpcFacts(method: DescMethod) {
   };
 }
 
-// Undefined members count as absent in toEqual(): facts.json names only what a message has.
+// Undefined members count as absent in toEqual(), because facts.json lists only the members that a message has.
 function messageFacts(message: DescMessage) {
   const nested = [...message.nestedMessages, ...message.nestedEnums, ...message.nestedExtensions];
   return {
@@ -175,8 +175,8 @@ function localName(typeName: string): string {
 type OptionsSchema = typeof FileOptionsSchema | typeof MethodOptionsSchema | typeof FieldOptionsSchema;
 
 /**
- * All options that are set, so that one too many shows as well. `[google.api.http]` is shortened to `http`, which no
- * built-in option is called.
+ * All set options, so that an additional one fails the test. `[google.api.http]` is shortened to `http`, which is not
+ * the name of a built-in option.
  */
 function optionFacts<Schema extends OptionsSchema>(
   schema: Schema,

@@ -9,7 +9,10 @@ import { afterAll, describe, expect, it } from "vitest";
 const directory = mkdtempSync(join(tmpdir(), "parley-core-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** What goes on in later rounds of the event loop, and what is thrown there, in a runtime without `setImmediate` and `process`. */
+/**
+ * A program for a runtime without `setImmediate` and `process`. It runs work and throws errors in later rounds of the
+ * event loop.
+ */
 const program = `
   import { callAll } from "../../src/core/event-loop.ts";
   import { defer } from "../../src/core/event-loop.ts";
@@ -41,7 +44,7 @@ describe("core and wire in a runtime that has only what browsers have", () => {
       bundle: true,
       platform: "browser",
       format: "esm",
-      // The open channel keeps Node.js alive, where a page is closed.
+      // The open channel keeps Node.js alive. A page would be closed.
       banner: { js: "const exit = process.exit; delete globalThis.setImmediate; delete globalThis.process;" },
       logLevel: "silent",
     });

@@ -4,7 +4,7 @@ import { bounded, boundedCall, type Cancellation, orAborted, pause } from "../..
 
 const never = new Promise<never>(() => {});
 
-/** A client that leaves on demand, and the number of those that listen. */
+/** A client that leaves on demand. Counts its listeners. */
 function client(): Cancellation & { leave: () => void; readonly listeners: number } {
   const callbacks = new Set<() => void>();
   return {

@@ -2,7 +2,7 @@ import { assert, property, string, uint8Array } from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import * as withBuffer from "../../src/core/bytes.js";
 
-/** The module as a runtime has it that knows no Buffer. */
+/** Imports the module in a runtime without Buffer. */
 async function withoutBuffer(): Promise<typeof withBuffer> {
   vi.resetModules();
   vi.stubGlobal("Buffer", undefined);

@@ -2,11 +2,11 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { A2AError, invalid, reasons, restated, StatusCode, taskNotFound, toA2AError } from "../../src/core/error.js";
 
-/** The same class once more, as an agent has it whose folder has a node_modules of its own. */
+/** A second copy of the class, as an agent in a folder with its own node_modules has it. */
 // @ts-expect-error: the query, which makes it another module, is nothing that the compiler knows.
 const copy: typeof import("../../src/core/error.js") = await import("../../src/core/error.js?copy");
 
-/** Values that throw when they are looked at, or say yes to everything. */
+/** Values that throw when they are inspected, or that claim to have every property. */
 const hostile: readonly unknown[] = [
   new Proxy({}, { get: throwing, getPrototypeOf: throwing, has: throwing }),
   new Proxy(new Error("x"), { get: throwing, getPrototypeOf: throwing }),
@@ -123,7 +123,7 @@ describe("toA2AError()", () => {
       options,
     );
     expect(error.cause).toBe(foreign);
-    // One of a later version may have reasons that are not known here.
+    // A later version may have reasons that this one does not know.
     const later = Object.assign(new copy.A2AError("INTERNAL", "no"), { reason: "OF_TOMORROW" });
     expect(toA2AError(later).reason).toBe("INTERNAL");
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isTraceParent, newId } from "../../src/core/ids.js";
 
 describe("newId()", () => {
-  // More than one stock of random bytes.
+  // More ids than one stock of random bytes provides.
   const before = Date.now();
   const ids = Array.from({ length: 5_000 }, newId);
   const after = Date.now();

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { guardedLogger } from "../../src/core/log.js";
 
-/** What a real logger writes of one line. */
+/** The fields of a line that a real logger writes. */
 function logged(facts: object): Record<string, unknown> {
   const lines: string[] = [];
   guardedLogger(pino({}, { write: (line) => lines.push(line) })).error(facts, "an agent failed");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { begunStream, mapStream, prepend } from "../../src/core/map-stream.js";
 
-/** A stream of numbers that then waits for ever, and what its reader did. */
+/** A stream of numbers that never ends. Counts how often its reader closed it. */
 class Source implements AsyncIterableIterator<number> {
   readonly #items: number[];
   closed = 0;
@@ -40,7 +40,7 @@ async function read(stream: AsyncIterable<unknown>): Promise<unknown[]> {
   return seen;
 }
 
-/** Steps that note their calls. */
+/** Steps that record their calls. */
 function noting(calls: string[], done?: () => void) {
   return {
     item: (item: number) => item * 10,

@@ -47,7 +47,7 @@ const elsewhere = [
   "[::ffff:128.0.0.1]",
 ];
 
-/** Whether a call was refused. */
+/** True if the call throws. */
 function refuses(check: () => void): boolean {
   try {
     check();
@@ -62,16 +62,16 @@ describe("isLoopback()", () => {
     "says of %s %s, and so do all that depend on it",
     (host, isHere) => {
       expect(isLoopback(`https://${host}:8443/x`)).toBe(isHere);
-      // No secret is sent unencrypted to another machine.
+      // Secrets are sent unencrypted only to this machine.
       expect(refuses(() => checkEncrypted(`http://${host}/`))).toBe(!isHere);
-      // An agent's card does not choose an issuer on this machine.
+      // An agent's card must not choose an issuer on this machine.
       if (isHere) expect(refuses(() => checkUrl("it", `https://${host}/token`, { clientId: "c" }))).toBe(true);
       expect(refuses(() => checkUrl("it", `http://${host}/`, { clientId: "c", allowLocalIssuer: true }))).toBe(!isHere);
       expect(grpcUrl(`${host}:50051`)).toMatch(isHere ? /^http:/ : /^https:/);
-      // Keys of issuers and of cards come unencrypted from this machine alone.
+      // Keys of issuers and cards are fetched unencrypted only from this machine.
       expect(issuerUrlFaults("it", `http://${host}/`).length > 0).toBe(!isHere);
       expect(jkuFault(`http://${host}/`) !== undefined).toBe(!isHere);
-      // Only a server that other machines reach answers to every host.
+      // Only a server that other machines can reach accepts every host.
       const bare = host.replace(/^\[|\]$/g, "");
       expect(isLoopbackHost(bare)).toBe(isHere);
       const settings = resolveOptions({ agent: obedient("it"), store: memoryStore(), host: bare }, true);
@@ -88,7 +88,7 @@ describe("isLoopback()", () => {
 
 describe("hosts", () => {
   it.each([
-    // Which are authorities, host names, names of DNS, and hosts of URLs:
+    // Hosts with the kinds that they match: authority, host name, DNS name, host of a URL.
     ["a.example", "authority name dns url"],
     ["A.example", "authority name dns url"],
     ["my_host", "authority name dns url"],

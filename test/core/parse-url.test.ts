@@ -25,7 +25,7 @@ describe("parseUrl()", () => {
       "src/push-receiver/index.ts",
     );
     const others = [...files].filter((file) => /URL\.canParse\(/.test(readFileSync(file, "utf8")));
-    // The page's script runs in browsers.
+    // The script of the page runs in browsers.
     expect(others.map((file) => file.replace(/^.*\/src\//, "src/"))).toEqual(["src/page/script.ts"]);
   });
 });

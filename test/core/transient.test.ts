@@ -8,7 +8,7 @@ const steps = fc.array(fc.tuple(fc.constantFrom("put", "delete"), fc.nat(300)), 
 describe("TransientMap", () => {
   it("has what a Map has, through growth and back", () => {
     const uuids = Array.from({ length: 301 }, () => randomUUID());
-    // Short keys, and keys whose hashed ends are the same.
+    // Short keys, and keys whose hashed ends are equal.
     const keysOf = fc.constantFrom<(index: number) => string>(
       (index) => uuids[index] as string,
       (index) => `${index}`,

@@ -4,7 +4,7 @@ import { nearest, unknownNames } from "../../src/core/options.js";
 
 const known = ["description", "securitySchemes", "defaultInputModes", "retention", "port", "host"];
 
-/** A name with a letter put in, left out or exchanged. */
+/** A name with an added, missing or replaced letter. */
 const slipped = (name: string): fc.Arbitrary<string> =>
   fc
     .tuple(fc.nat(name.length - 1), fc.constantFrom("put in", "left out", "exchanged"))

@@ -19,7 +19,7 @@ let heard: string[];
 let other: A2A;
 afterEach(() => other.close({ graceMs: 0 }));
 
-/** Another agent like those of other makers. Its answers to sends get lost as long as the line is held. */
+/** A foreign agent whose answers to sends are lost while the line is held. */
 function otherAgent({ hasList }: { readonly hasList: boolean }) {
   heard = [];
   other = createA2A({
@@ -48,7 +48,7 @@ function otherAgent({ hasList }: { readonly hasList: boolean }) {
   return { line, fetch };
 }
 
-/** The card of an agent without extensions, over JSON-RPC alone. */
+/** Rewrites the card to one without extensions that offers only JSON-RPC. */
 async function shown(answer: Response): Promise<Response> {
   const card = (await answer.json()) as { supportedInterfaces: { protocolBinding: string }[] };
   const supportedInterfaces = card.supportedInterfaces.filter(({ protocolBinding }) => protocolBinding === "JSONRPC");
@@ -58,7 +58,7 @@ async function shown(answer: Response): Promise<Response> {
 const notThere = (): Response =>
   Response.json({ jsonrpc: "2.0", id: 1, error: { code: -32601, message: "Method not found" } });
 
-/** Lets the process die after its message has arrived and before anything came back; gives the task that it ends with. */
+/** Crashes the process after its message has arrived and before any answer. Returns the final task. */
 async function ended(remote: ReturnType<typeof otherAgent>, meanwhile: () => Promise<void> = async () => {}) {
   await using test = testAgent(asking, { remoteAgents: { other: { url, fetch: remote.fetch } } });
   const task = await test.send("hello", { returnImmediately: true });

@@ -7,7 +7,7 @@ import { testAgent } from "../../src/testing/index.js";
 import { merged } from "./merged.js";
 import { agentOf } from "./servers.js";
 
-/** An agent that asks on request, and the context of each of its tasks by its first message. */
+/** An agent that asks on request. Records the context of each task by its first message. */
 function listener() {
   const contexts = new Map<string, string>();
   const agent = agentOf("Other", async function* (turn) {
@@ -18,7 +18,7 @@ function listener() {
   return { agent, contexts };
 }
 
-/** Hands on each word of a message, one after the other. */
+/** Delegates each word of a message, one after the other. */
 const front = agentOf("Front", async function* (turn): AsyncGenerator<AgentEvent> {
   for (const word of turn.text.split(" ")) yield* turn.delegate("other", word);
   if (turn.text.endsWith("more")) yield inputRequired("More?");

@@ -23,7 +23,7 @@ async function clientOf(url: string): Promise<A2AClient> {
   return client;
 }
 
-/** An agent that has artifacts and texts to tell. */
+/** An agent that yields texts and artifacts. */
 const writer = agentOf("Writer", async function* (turn) {
   yield working("thinking");
   yield artifact({ id: "poem", name: "poem", text: "roses " });
@@ -179,7 +179,7 @@ describe("turn.delegate()", () => {
     );
     const ids = answer.task?.artifacts.map(({ artifactId }) => artifactId);
     expect(ids).toEqual(["1.first/poem", "1.first/data", "1.1/1.0/a", "1.1/b"]);
-    // What was over before the question is not relayed, nor done, again.
+    // A delegation that ended before the question is neither relayed nor executed again.
     expect(answer.task?.artifacts[0]?.parts).toHaveLength(3);
   });
 

@@ -30,7 +30,7 @@ async function clientOf(url: string, options: Parameters<typeof connect>[1] = {}
   return client;
 }
 
-/** An agent that works until it is told to stop, and the tasks that were stopped. */
+/** An agent that works until it is stopped. Records the stopped tasks. */
 function endless(): { agent: Agent; stopped: string[] } {
   const stopped: string[] = [];
   const agent = agentOf("Endless", async function* ({ signal, taskId }: Turn) {
@@ -121,7 +121,7 @@ describe("agents that call each other in a circle", () => {
     urls.b = (await servers.serve(circle("B", "a"))).url;
     const answer = await (await clientOf(urls.a)).send("go");
     expect(answer.state).toBe(TaskState.FAILED);
-    // The first, and three to whom it was handed on.
+    // The first turn and three delegated ones.
     expect(began).toBe(4);
   });
 });
@@ -180,7 +180,7 @@ describe("turn.call()", () => {
     }
     expect(seen).toEqual([[traceparent, "1"]]);
     expect(ended).toMatchObject({ reason: "CANCELLED" });
-    // The other task is not the turn's to end: it was called, and not handed on.
+    // The turn called the other agent without delegating, so its end does not end the other task.
     expect(stopped).toEqual([]);
   });
 });
@@ -271,7 +271,7 @@ describe("the caller's token", () => {
     const client = await clientOf(front.url, { credentials: bearer("of-ada") });
     expect((await client.send("go")).text).toBe("for ada");
     expect(owners).toEqual(["ada"]);
-    // The card of a server behind another address names interfaces that are not of the URL's origin.
+    // The card names interfaces of another origin than its URL, like that of a server behind another address.
     const elsewhere = await servers.serve(
       {
         ...agentOf("Elsewhere", async function* () {
@@ -287,7 +287,7 @@ describe("the caller's token", () => {
       { remoteAgents: { elsewhere: { url: elsewhere.url, passCaller: true } } },
     );
     const asked = await (await clientOf(trap.url, { credentials: bearer("of-ada") })).send("go");
-    // No other credentials of hers would do.
+    // The caller has no other credentials that could be used.
     expect(asked.state).toBe(TaskState.FAILED);
     expect(asked.text).toContain("UNSUPPORTED_OPERATION");
     expect(owners).toEqual(["ada"]);
@@ -311,7 +311,7 @@ describe("the caller's token", () => {
     ];
     const send = async ({ url }: Server) =>
       (await (await clientOf(url, { credentials: bearer("of-ada") })).send("work")).text;
-    // The first has called the agent before, and the second one has its card from the cache.
+    // The first server has called the agent before. The second one gets the agent's card from the cache.
     expect(await send(first)).toBe("did work");
     await open.close({ graceMs: 0 });
     const key = apiKeyScheme({ in: "header", name: "x-key", check: (owner: string) => ({ owner }) });

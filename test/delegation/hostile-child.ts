@@ -1,4 +1,4 @@
-// A server with little memory whose agent hands its work to the agent at the URL that a message names.
+// A server with little memory. Its agent delegates to the agent at the URL that a message names.
 import { completed } from "../../src/agent/event.js";
 import { remoteBounds } from "../../src/delegation/remotes.js";
 import { createServer } from "../../src/index.js";

@@ -12,7 +12,7 @@ import { bundle } from "../support/writer-thread.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/** Memory for objects of JavaScript, in MiB: a part of what an answer could be made to take. */
+/** Heap limit in MiB, far below the memory that a hostile answer could need. */
 const HEAP_MIB = 96;
 
 let child: ChildProcess;
@@ -29,7 +29,7 @@ afterAll(async () => {
   child.kill("SIGKILL");
 });
 
-/** Sends a text to the delegating server, and returns how its task ended. */
+/** Sends a text to the delegating server. Returns the result of its task. */
 async function sent(text: string): Promise<string> {
   const { state, task } = await client.conversation().send(text);
   return `${TaskState[state ?? 0]} ${task?.status?.message?.parts.map(({ content }) => content.value).join("")}`;

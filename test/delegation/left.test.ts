@@ -6,7 +6,7 @@ import { testAgent } from "../../src/testing/index.js";
 import { setConstants } from "../support/constants.js";
 import { agentOf, Servers } from "./servers.js";
 
-/** An agent that works until it is stopped, and why each of its tasks was. */
+/** An agent that works until it is stopped. Records the cause of each stop. */
 function endless() {
   const stopped: string[] = [];
   const agent = agentOf("Endless", async function* ({ signal }) {
@@ -51,7 +51,7 @@ describe("what a turn leaves open when it ends", () => {
     setConstants(remoteBounds, { maxCalls: 2 });
     await using test = testAgent(front, { remoteAgents: { endless: agent } });
     expect(said(await test.send("go"))).toBe("enough");
-    // What ends with the turn ends a moment behind its last event.
+    // The turn's streams end a moment after its last event.
     await expect.poll(async () => said(await test.send("go"))).toBe("enough");
     expect(stopped).toEqual([]);
   });

@@ -109,7 +109,7 @@ describe("remoteBounds.maxAgents", () => {
     expect(connected).toEqual(all);
     all.push("http://d.example");
     await expect.poll(() => closed).toEqual(["http://a.example"]);
-    // One that is in use stays, and the next oldest goes.
+    // A client in use stays open. The next oldest one is closed.
     const leave = remotes.acquire("http://b.example");
     await remotes.for(turn, "http://d.example").client();
     await expect.poll(() => closed).toEqual(["http://a.example", "http://c.example"]);

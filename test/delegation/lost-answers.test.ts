@@ -25,15 +25,18 @@ afterEach(async () => {
   await other.close({ graceMs: 0 });
 });
 
-/** Which answers an agent loses, and whether it lists its tasks. */
+/** Faults of an agent. */
 interface Faults {
   readonly binding: string;
   readonly hasList: boolean;
-  /** Whether the answer to a send is lost, by its number. */
+  /** True if the answer to the nth send is lost. */
   readonly isLost: (nth: number) => boolean;
 }
 
-/** An agent without extensions, over one binding, that handles each send and loses answers; gives its URL and the sends that arrived. */
+/**
+ * Serves an agent without extensions over one binding. It handles each send and loses some answers. Returns its URL,
+ * the sends that arrived and the texts.
+ */
 async function losing({
   binding,
   hasList,
@@ -56,12 +59,12 @@ async function losing({
     const isSend = /SendStreamingMessage|message:stream/.test(name);
     if (isSend) sends.push(request.url ?? "");
     if (isSend && isLost(sends.length)) {
-      // The agent has the message when the connection breaks.
+      // The agent has received the message when the connection breaks.
       await expect.poll(() => heard.length).toBe(sends.length);
       await answer.body?.cancel();
       return void request.socket.destroy();
     }
-    // A client that reads the card again asks whether it has changed.
+    // A client that reads the card again sends a conditional request.
     const isCard = request.url?.endsWith("agent-card.json") && answer.status === 200;
     const said = isCard ? JSON.stringify(plain((await answer.json()) as object, binding, url)) : undefined;
     response.writeHead(
@@ -96,7 +99,9 @@ function plain(card: object, binding: string, url: string): object {
   };
 }
 
-/** Sends the texts to an agent that delegates all of them, each to the task of the one before; gives how the last task ended. */
+/**
+ * Sends texts to an agent that delegates them, each one to the task of the one before. Returns the last task's result.
+ */
 async function delegated(url: string, ...texts: string[]): Promise<string> {
   const front = agentOf("Front", async function* (turn) {
     const { text } = yield* turn.delegate("other");

@@ -1,7 +1,7 @@
 import type { SubTask } from "../../src/agent/delegation.js";
 import type { AgentEvent } from "../../src/agent/event.js";
 
-/** Events of several delegations as they come. */
+/** Yields events of several delegations in the order of their arrival. */
 export async function* merged(
   all: AsyncGenerator<AgentEvent, SubTask>[],
   ended: (task: SubTask) => void,
@@ -19,7 +19,7 @@ export async function* merged(
       }
     }
   } finally {
-    // Those that still run come to their end, too.
+    // Delegations that still run are drained.
     await Promise.allSettled(waiting.values());
   }
 }

@@ -4,7 +4,7 @@ import { artifact, completed, inputRequired, metadata, working } from "../../src
 import { testAgent, textOf } from "../../src/testing/index.js";
 import { agentOf } from "./servers.js";
 
-/** An agent that notes each of its steps in its task's metadata, also after its question. */
+/** An agent that writes each turn's number into its task's metadata, also after its question. */
 const other = agentOf("Other", async function* (turn) {
   yield metadata({ step: turn.history.length });
   if (turn.history.length === 0) {

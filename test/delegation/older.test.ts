@@ -8,11 +8,11 @@ import { agentOf, Servers } from "./servers.js";
 const servers = new Servers();
 afterEach(() => servers.close());
 
-/** Where an agent is found that speaks the version alone: the card of our own server, as it shows it to those of that version. */
+/** Serves a card that offers only the given version. Our own server writes it for clients of that version. */
 async function onlyIn(version: string, url: string): Promise<string> {
   const path = version === "0.3" ? "/.well-known/agent-card.json" : "/.well-known/agent.json";
   const shown = (await (await fetch(url + path, { headers: { "a2a-version": version } })).json()) as object;
-  // Where nobody has to sign in, a card of 0.1 has nothing that those of 0.2 never had.
+  // Without authentication, a card of 0.1 looks like one of 0.2. The added scheme tells them apart.
   const card = JSON.stringify(version === "0.1" ? { ...shown, authentication: { schemes: [] } } : shown);
   const found = await serveCards((request, response) => {
     if (request.url !== path) response.statusCode = 404;
@@ -66,7 +66,7 @@ it.each(["0.3", "0.2", "0.1"])(
     const task = await test.send("go");
     expect(got).toEqual([TaskState.INPUT_REQUIRED, TaskState.COMPLETED, ["this!"], TaskState.COMPLETED]);
     expect(JSON.stringify(task.artifacts)).toContain("go!");
-    // Calls do not name 0.2, nor 0.1 where 0.3 has the same method: 0.3 takes them.
+    // Calls do not name 0.2, nor 0.1 for a method that 0.3 also has, so the server handles them as 0.3.
     expect(versions).toEqual(new Set(version === "0.1" ? ["0.1", "0.3"] : ["0.3"]));
   },
 );

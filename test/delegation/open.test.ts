@@ -37,7 +37,7 @@ const endless = agentOf("Endless", async function* ({ signal }) {
   await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 });
 
-/** Serves another agent; `states` returns the states of its tasks. */
+/** Serves an agent. `states` returns the states of its tasks. */
 async function serve(agent: Agent): Promise<{ readonly url: string; states(): Promise<TaskState[]> }> {
   const { url } = await servers.serve(agent, { store: memoryStore() });
   const client = await connect(url);
@@ -46,17 +46,17 @@ async function serve(agent: Agent): Promise<{ readonly url: string; states(): Pr
   return { url, states };
 }
 
-/** Sends messages whose answers never come. */
+/** Sends messages, but never returns their answers. */
 const withoutAnswers: typeof fetch = async (input, init) => {
   const body = await new Response(init?.body).text();
   const answer = fetch(input, init);
   if (!/SendStreamingMessage/i.test(`${input} ${body}`)) return answer;
-  // The answer that never comes is aborted with its call.
+  // The signal of the call aborts the pending answer.
   answer.catch(() => {});
   return new Promise((_, reject) => init?.signal?.addEventListener("abort", reject));
 };
 
-/** Other agents, of which one asks and two work, and the states of their tasks. */
+/** Three agents, one that asks and two that work. `states` returns the states of their tasks. */
 async function others(onCancel?: () => void) {
   const remoteAgents: Record<string, { url: string; fetch: typeof fetch }> = {};
   const states: (() => Promise<TaskState[]>)[] = [];
@@ -73,7 +73,7 @@ async function others(onCancel?: () => void) {
   return { remoteAgents, states: async () => (await Promise.all(states.map((each) => each()))).flat() };
 }
 
-/** Hands the work to three agents at once; the question of one ends the turn. A later turn does what its message says. */
+/** Delegates to three agents at once; one of them asks, which ends the turn. Later turns do what their message says. */
 const front = (recover: "restart" | "fail") =>
   agentOf(
     "Front",
@@ -122,7 +122,7 @@ describe("sub-tasks that are open while their task waits with the question of on
     await died;
     for (const remote of Object.values(remoteAgents)) remote.fetch = fetch;
     await test.crash();
-    // Its client has no answer, and says it again.
+    // The client got no answer, so it repeats the cancel.
     expect((await test.cancel(task)).status?.state).toBe(TaskState.CANCELED);
     expect(await states()).toEqual(CANCELED);
   });
@@ -143,7 +143,7 @@ describe("sub-tasks that are open while their task waits with the question of on
     await expect.poll(states).toEqual(CANCELED);
   });
 
-  /** A task whose second turn runs, and has not gone on with any of them. */
+  /** A task whose second turn runs without continuing any sub-task. */
   async function waiting(test: ReturnType<typeof testAgent>): Promise<Task> {
     const task = await test.send("go");
     await test.send("wait", { task, returnImmediately: true });
@@ -169,7 +169,7 @@ describe("sub-tasks that are open while their task waits with the question of on
 });
 
 describe("a sub-task that was sent, and of which nothing came before the question of another one", () => {
-  /** One agent whose answers to sends do not come, and one that asks when the first one has its message. */
+  /** An agent whose answers to sends never arrive, and one that asks when the first one has received its message. */
   async function silentAndAsking() {
     let heard = (): void => {};
     const isHeard = new Promise<void>((resolve) => {
@@ -221,7 +221,7 @@ describe("a sub-task that was sent, and of which nothing came before the questio
 });
 
 describe("a sub-task that was sent in a turn that answers a question, and of which nothing came before a crash", () => {
-  /** An agent that works until it is canceled, and whose answer to a send never comes. */
+  /** An agent that works until it is canceled, and whose answer to a send never arrives. */
   async function silent() {
     const { url, states } = await serve(endless);
     return { remoteAgents: { silent: { url, fetch: withoutAnswers } }, states };
@@ -238,7 +238,7 @@ describe("a sub-task that was sent in a turn that answers a question, and of whi
       { recover },
     );
 
-  /** A task that has sent its sub-task, after a crash. */
+  /** A task that crashed after it had sent its sub-task. */
   async function crashed(test: AgentTest, states: () => Promise<unknown[]>): Promise<Task> {
     const task = await test.send("go");
     await test.send("this", { task, returnImmediately: true });
@@ -266,7 +266,7 @@ describe("a sub-task that was sent in a turn that answers a question, and of whi
 });
 
 describe("sub-tasks of an attempt of which a crash cut the turn off", () => {
-  /** Begins two sub-tasks, and goes on with neither of them when it runs again. */
+  /** Starts two sub-tasks, and continues neither when it runs again. */
   const forgetful = agentOf(
     "Front",
     async function* (turn): AsyncGenerator<AgentEvent> {

@@ -73,7 +73,7 @@ describe("options of turn.delegate()", () => {
   });
 });
 
-/** Writes a text piece by piece, asks, and writes another one. */
+/** Writes a text in pieces, asks, and writes another one. */
 const writer = agentOf("Writer", async function* ({ history }) {
   const name = history.length === 0 ? "one" : "two";
   yield working(`writing ${name}`);
@@ -92,7 +92,7 @@ describe("turn.delegate() with hidden artifacts", () => {
     recover: "restart" as const,
   });
 
-  /** The artifacts of a result, with their texts. */
+  /** The artifacts of a result, with their number of parts. */
   const artifactsOf = ({ task }: SubTask) => task?.artifacts.map(({ artifactId, parts }) => [artifactId, parts.length]);
 
   it("relays texts and questions, and gives the artifacts to the author alone", async () => {

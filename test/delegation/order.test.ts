@@ -8,7 +8,7 @@ import { scaled } from "../support/soak.js";
 import { merged } from "./merged.js";
 import { agentOf } from "./servers.js";
 
-/** An agent that asks its questions, each after a while, and the answers that it got. */
+/** An agent that asks its questions after delays. Records the answers. */
 function asking(name: string, delays: readonly number[], heard: Map<string, string[]>) {
   return agentOf(name, async function* (turn): AsyncGenerator<AgentEvent> {
     const asked = turn.history.filter(({ role }) => role === 1).length;
@@ -23,7 +23,7 @@ function asking(name: string, delays: readonly number[], heard: Map<string, stri
   });
 }
 
-/** Hands the work to all agents at once. */
+/** Delegates to all agents at once. */
 const front = (names: readonly string[]) => ({
   ...agentOf("Front", async function* (turn): AsyncGenerator<AgentEvent> {
     const ended: string[] = [];
@@ -36,7 +36,7 @@ const front = (names: readonly string[]) => ({
   recover: "restart" as const,
 });
 
-/** The same with a callback for each agent, as tools of models are called. */
+/** Does the same with a callback for each agent, like tools of models. */
 const calling = (names: readonly string[], stored: string[]) => ({
   ...agentOf("Front", async function* (turn): AsyncGenerator<AgentEvent> {
     const run = async (name: string): Promise<string> => {
@@ -90,7 +90,7 @@ it.each([
           task = await test.send(`to ${question}`, { task });
         }
         const questions = agents.flatMap((each, at) => each.map((_, nth) => `agent-${at} ${nth}`));
-        // Each question once, and those of one agent in its order.
+        // Each question is asked once, and those of one agent in order.
         expect(asked.toSorted()).toEqual(questions);
         for (const name of names) {
           const own = asked.filter((question) => question.startsWith(`${name} `));
@@ -98,7 +98,7 @@ it.each([
         }
         expect(Object.fromEntries(heard)).toEqual(Object.fromEntries(asked.map((each) => [each, [`to ${each}`]])));
         expect(task.status?.state).toBe(TaskState.COMPLETED);
-        // A delegation that is paused has no result.
+        // A paused delegation has no result.
         expect(stored.filter((text) => !text.endsWith(" done"))).toEqual([]);
         expect(textOf(task.status?.message ?? task)).toBe(names.map((name) => `${name} done`).join(", "));
       },

@@ -33,10 +33,10 @@ afterEach(async () => {
   for (const clean of cleanup.splice(0).reverse()) await clean();
 });
 
-/** Passes bytes on, until it holds them back without a word. */
+/** Forwards bytes until it silently holds them back. */
 class Line {
   readonly #sockets: Socket[] = [];
-  /** Where it leads. */
+  /** The target port. */
   port = 0;
   readonly #server: TcpServer = createTcpServer((socket) => {
     const other = connectTcp(this.port, "127.0.0.1");
@@ -54,7 +54,7 @@ class Line {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** What is open now carries nothing any more, and does not end. */
+  /** Stops forwarding on open connections without closing them. */
   holdBack(): void {
     for (const socket of this.#sockets) {
       socket.unpipe();
@@ -125,7 +125,7 @@ describe("a sub-agent", () => {
       }),
     );
     line.port = other.port;
-    // The card names the line, as that of a server behind a proxy does.
+    // The card names the line, like that of a server behind a proxy.
     const supportedInterfaces = [{ url: line.url, protocolBinding: binding, protocolVersion: "1.0" }];
     const card = JSON.stringify(cardJson({ supportedInterfaces, capabilities: { streaming: true } }));
     const { url } = await serveCards((_, response) => response.setHeader("content-type", "application/json").end(card));

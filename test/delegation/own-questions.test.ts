@@ -7,7 +7,7 @@ import { agentOf } from "./servers.js";
 
 const said = ({ status }: Task): string => (status?.message === undefined ? "" : textOf(status.message));
 
-/** An agent that answers what it is told, after a question where it is told to ask; and what it has begun. */
+/** An agent that answers its message. Asks first if the message is "ask". Records the messages that began tasks. */
 function other() {
   const begun: string[] = [];
   const agent = agentOf("Other", async function* (turn) {
@@ -21,7 +21,7 @@ function other() {
 
 type Front = (turn: Turn, answers: readonly string[]) => AsyncGenerator<AgentEvent>;
 
-/** An agent of which each turn knows all messages of its user but the first one. */
+/** An agent whose turns receive all messages of the user except the first one. */
 const front = (execute: Front) =>
   agentOf(
     "Front",
@@ -32,7 +32,7 @@ const front = (execute: Front) =>
     { recover: "restart" },
   );
 
-/** Sends one message after the other, with a crash before each one but the first. */
+/** Sends messages one after the other. Crashes before each one except the first if `isCrashing`. */
 async function talk(execute: Front, texts: readonly string[], isCrashing: boolean) {
   const { agent, begun } = other();
   await using test = testAgent(front(execute), { remoteAgents: { other: agent, another: agent } });

@@ -18,10 +18,10 @@ afterEach(async () => {
   await servers.close();
 });
 
-/** What the agents that ask were answered, by the question. */
+/** Answers that the asking agents received, by question. */
 type Heard = Record<string, string[]>;
 
-/** An agent that asks each of its questions, one after the other, and ends. */
+/** An agent that asks its questions one after the other and then ends. */
 function asking(heard: Heard, ...questions: string[]) {
   return agentOf("Asking", async function* (turn) {
     const asked = turn.history.filter(({ role }) => role === 1).length;
@@ -33,7 +33,7 @@ function asking(heard: Heard, ...questions: string[]) {
   });
 }
 
-/** Hands the work to all agents at once. */
+/** Delegates to all agents at once. */
 const front = (names: readonly string[], answer?: (text: string) => string) => ({
   ...agentOf("Front", async function* (turn): AsyncGenerator<AgentEvent> {
     const options = (name: string) => ({ name, ...(answer !== undefined && { answer: answer(turn.text) }) });
@@ -51,7 +51,7 @@ const questionsOf: Readonly<Record<string, readonly string[]>> = {
   car: ["Which car?", "Which colour?"],
 };
 
-/** What each question is to be answered, and nothing else. */
+/** The only answer that each question should receive. */
 const right = (questions: readonly string[]): Heard =>
   Object.fromEntries(questions.map((question) => [question, [`to ${question}`]]));
 
@@ -105,7 +105,8 @@ describe("delegations that ask at once", () => {
     let task = await test.send("go");
     const sent = [1, 2].map(() => test.send([{ data: { color: "red" } }], { task, returnImmediately: true }));
     await Promise.all(sent);
-    // The first message, the question, two answers and the question that the second one does not answer, twice.
+    // The history has the first message, two questions and two answers. The second answer is not for the second
+    // question.
     await expect.poll(async () => (await test.get(task)).history.length).toBe(5);
     task = await test.get(task);
     expect(said(task)).toBe("Inside?");
@@ -193,7 +194,7 @@ describe("delegations that ask at once", () => {
     );
     const late: typeof fetch = async (input, init) => {
       const answer = await fetch(input, init);
-      // The message has arrived, and its answer does not come before the other agent's question.
+      // The message has arrived. Its answer is held until the other agent asks.
       if (init?.method === "POST" && begun.length === 1) await held;
       return answer;
     };

@@ -19,14 +19,14 @@ afterEach(async () => {
 const PIECES = 200;
 const TURNS = 10;
 
-/** Writes some pieces in each turn and asks, until it has been answered often enough. */
+/** Writes some pieces in each turn and asks. Ends after enough answers. */
 const asking = agentOf("Asking", async function* (turn) {
   for (let at = 0; at < PIECES; at++) yield artifact({ id: "a", text: "x", append: true });
   if (turn.text === `${TURNS}`) yield completed("done");
   else yield inputRequired("and?");
 });
 
-/** A store, and how many entries were read of it otherwise than to load a task. */
+/** A store that counts the entries read other than to load a task. */
 function counting(): { readonly store: TaskStore; readonly read: () => number } {
   let count = 0;
   const inner = memoryStore();
@@ -62,7 +62,7 @@ describe("a task of many turns with another agent", () => {
       expect(state).toBe(turn < TURNS ? TaskState.INPUT_REQUIRED : TaskState.COMPLETED);
       reads.push(read() - before);
     }
-    // The message that began the work, and those of single turns.
+    // The reads cover the message that began the work and the messages of single turns.
     expect(Math.max(...reads)).toBeLessThan(PIECES);
   });
 });

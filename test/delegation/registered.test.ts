@@ -14,7 +14,7 @@ afterEach(() => servers.close());
 const said = (task: Task | undefined): string =>
   task?.status?.message === undefined ? "" : textOf(task.status.message);
 
-/** Hands its messages to the agent `other`. */
+/** Delegates its messages to the agent `other`. */
 const front = agentOf("Front", async function* (turn): AsyncGenerator<AgentEvent> {
   const { text } = yield* turn.delegate("other", turn.text);
   yield completed(text);

@@ -13,7 +13,7 @@ import { type Draft, decodeEntry, encodeEntry, eventResponse, placeDraft } from 
 import { TaskFold, viewTask } from "../../src/task/fold.js";
 import { firstTurn } from "../engine/support.js";
 
-/** A task's log as the engine writes it: drafts of an agent's events, stored in their order. */
+/** A task's log as the engine writes it, from drafts of an agent's events. */
 class Log {
   readonly entries: LogEntry[] = [];
   readonly fold = new TaskFold();
@@ -37,14 +37,14 @@ class Log {
     return this.#store(checkpoint === undefined ? draft : { ...draft, relay: storedCheckpoint(checkpoint) });
   }
 
-  /** What is told of it to whoever follows it. */
+  /** The event at a generation, as followers receive it. */
   response(generation: number): StreamResponse {
     const entry = this.entries[generation - 1];
     if (entry?.event.case !== "status" && entry?.event.case !== "artifact") throw new Error("not an event");
     return eventResponse(entry.event.value);
   }
 
-  /** The task as it stood at a generation. */
+  /** The task at a generation. */
   at(generation: number): Task {
     const fold = new TaskFold();
     for (const entry of this.entries.slice(0, generation)) fold.apply(entry);
@@ -60,7 +60,7 @@ class Log {
 
   #store(draft: Draft): LogEntry {
     const position = this.entries.length + 1;
-    // As it comes back from the disk.
+    // Encodes and decodes the entry, as a store does.
     const entry = decodeEntry(encodeEntry(placeDraft(draft, position, position)));
     this.entries.push(entry);
     this.fold.apply(entry);
@@ -91,18 +91,18 @@ const event: fc.Arbitrary<AgentEvent> = fc.oneof(
   },
 );
 
-/** What a relay meets on its way: so many events are told, then the stream, or the process, ends. */
+/** A part of a relay's life. The relay receives `told` events, and then the stream or the process ends. */
 const trip = fc.record({
   told: fc.nat({ max: 12 }),
-  /** Of the events that were yielded since the process began, so many were not stored when it died. */
+  /** Number of yielded events that were not stored when the process died. */
   lost: fc.nat({ max: 6 }),
   dies: fc.boolean(),
-  /** How many events come again that were told before. */
+  /** Number of earlier events that are sent again. */
   again: fc.nat({ max: 3 }),
 });
 type Trip = typeof trip extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the other agent tells: generations or none, the task as it stands at the beginning of each stream or not. */
+/** The other agent's abilities: it may send generations, and it may begin each stream with the current task. */
 interface Manner {
   readonly generations: boolean;
   readonly snapshots: boolean;
@@ -121,7 +121,7 @@ function plain({ artifacts }: Task): object[] {
     .toSorted((a, b) => a.id.localeCompare(b.id));
 }
 
-/** With texts that stand side by side as one: of a task as it stands nobody can say where its pieces were. */
+/** Artifacts with adjacent texts joined, because a snapshot does not show the borders of pieces. */
 function joined({ artifacts }: Task): object[] {
   return artifacts
     .map(({ artifactId, parts }) => {
@@ -138,7 +138,7 @@ function joined({ artifacts }: Task): object[] {
     .toSorted((a, b) => a.id.localeCompare(b.id));
 }
 
-/** Relays a task to the end, through cuts and deaths. */
+/** Relays a task to its end, through cuts and crashes. */
 function relayAll(other: Log, trips: readonly Trip[], { generations, snapshots }: Manner): Log {
   const last = other.entries.length;
   const generation = (at: number): number | undefined => (generations ? at : undefined);
@@ -161,7 +161,7 @@ function relayAll(other: Log, trips: readonly Trip[], { generations, snapshots }
     }
     const yielded: AgentEvent[] = [];
     if (snapshots) {
-      // Never older than anything that was told before.
+      // A snapshot is at least as new as every earlier event.
       newest = Math.min(last, newest + Math.floor(told / 2));
       seen = newest;
       yielded.push(...relay.snapshot(other.at(seen), generation(seen)));

@@ -4,7 +4,7 @@ import { artifact, completed, inputRequired } from "../../src/agent/event.js";
 import { testAgent } from "../../src/testing/index.js";
 import { agentOf } from "./servers.js";
 
-/** An agent that asks, and notes what it hears and how its turns end. */
+/** An agent that asks. Records the messages and the ends of its turns. */
 const asking = (name: string, heard: string[]) =>
   agentOf(name, async function* (turn) {
     heard.push(`${name} ${turn.text}`);

@@ -3,7 +3,7 @@ import type { AgentEvent } from "../../src/agent/event.js";
 import { createServer, type Server, type ServerOptions } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 
-/** An agent that does with a turn what the function says. */
+/** Creates an agent that runs the function for each turn. */
 export function agentOf(
   name: string,
   execute: (turn: Turn) => AsyncIterable<AgentEvent>,
@@ -12,7 +12,7 @@ export function agentOf(
   return { card: { name, description: "An agent under test.", version: "1.0.0" }, execute, ...more };
 }
 
-/** Servers on ports of their own, closed together. */
+/** Servers on free ports, closed together. */
 export class Servers {
   readonly #open: Server[] = [];
 

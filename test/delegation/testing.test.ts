@@ -100,7 +100,7 @@ describe("testAgent() with remoteAgents", () => {
     });
     let isHeld = true;
     let arrived = 0;
-    // What is sent arrives; what is answered does not, as long as the line is held.
+    // Requests arrive, but answers to sends are lost while the line is held.
     const fetch: typeof globalThis.fetch = async (input, init) => {
       const answer = await other.fetch(new Request(input, init));
       const isSend = init?.method === "POST";
@@ -124,7 +124,7 @@ describe("testAgent() with remoteAgents", () => {
     expect(said(ended)).toBe("done");
     expect(ended.artifacts.map(({ parts }) => parts.map(({ content }) => content.value))).toEqual([["do", "ne"]]);
     expect(ended.history.map(textOf)).toEqual(["hello", "at it"]);
-    // Piece by piece, as they came, and not as the sub-task stood when it was found again.
+    // The pieces arrive as they were sent, and not joined as in the snapshot of the sub-task.
     const pieces: unknown[] = [];
     const resume = { extensions: ["urn:parley:ext:resume:v1"], headers: { "parley-after-generation": "1" } };
     for await (const { payload } of test.subscribe(task, resume)) {

@@ -33,7 +33,7 @@ const pushTo = (receiver: Receiver): Pick<ServerOptions, "push"> => ({
   push: { allowHttp: true, ports: [receiver.port], allow: ["127.0.0.1"] },
 });
 
-/** An agent that asks once, and then is done. */
+/** An agent that asks once and then completes. */
 const other = agentOf("Other", async function* (turn) {
   if (turn.text === "ask") return yield inputRequired("Which?");
   yield artifact({ id: "a", text: `made ${turn.text}` });
@@ -115,7 +115,7 @@ describe("a webhook that an agent sets at another agent", () => {
       await client.send({ parts: "this", taskId });
       yield completed(set);
     });
-    // Its own rules allow it, and do not count.
+    // The server's own rules allow the target, but they do not apply here.
     const { url } = await servers.serve(setting, {
       remoteAgents: { other: remote.url },
       push: { allowHttp: true, ports: [80, receiver.port], allow: ["127.0.0.0/8"] },

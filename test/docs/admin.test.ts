@@ -12,7 +12,7 @@ import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { openWorld, tokens, type World } from "../admin/world.js";
 import { blocksOf } from "./pages.js";
 
-/** Every command of docs/admin.md, typed in its order on a server with a task that has a webhook. */
+/** Runs every command of docs/admin.md in order, on a server whose task has a webhook. */
 
 const text = readFileSync(new URL("../../docs/admin.md", import.meta.url), "utf8");
 const lines = blocksOf("docs/admin.md")
@@ -21,7 +21,7 @@ const lines = blocksOf("docs/admin.md")
 const curls = lines.filter((line) => line.startsWith("curl "));
 const grpcurls = lines.filter((line) => line.startsWith("grpcurl "));
 
-/** The requests of its commands and sentences, such as `GET tasks/ID`. */
+/** The requests in its commands and sentences, such as `GET tasks/ID`. */
 const requests = [
   ...curls.map((line) => {
     const verb = line.includes("-X DELETE") ? "DELETE" : line.includes(" -d ") ? "POST" : "GET";
@@ -30,7 +30,7 @@ const requests = [
   ...[...text.matchAll(/`(GET|POST|DELETE) (?:\/v1|\$A)\/([^`]+)`/g)].map(([, verb, path]) => `${verb} ${path}`),
 ].map((request) => request.replace(/\$(?:TASK|CONFIG)|\{id\}/g, "ID"));
 
-/** Minimal systems have no curl, and Windows has no bash. CI has to have both. */
+/** Requires curl and bash in CI. Minimal systems have no curl, and Windows has no bash. */
 const hasShell = process.env.CI !== undefined || spawnSync("bash", ["-c", "curl --version"]).status === 0;
 
 let world: World;
@@ -68,7 +68,7 @@ afterAll(async () => {
 
 const CONFIG = "hook";
 
-/** A task with a push configuration: one that runs, or one that has ended. */
+/** A task with a push configuration, still running or ended. */
 async function taskOf(text: string): Promise<string> {
   const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text }] };
   const configuration = { returnImmediately: true, taskPushNotificationConfig: { id: CONFIG, url: hook } };
@@ -84,7 +84,7 @@ async function taskOf(text: string): Promise<string> {
 
 /** Runs a command and returns its output, with the HTTP status as the last line. */
 async function typed(command: string, env: Record<string, string>): Promise<string> {
-  // A stream that follows does not end by itself.
+  // A stream does not end by itself.
   const most = command.includes("-N") ? 3 : 60;
   const measured = `curl() { command curl -sS --max-time ${most} -w '\\n%{http_code}\\n' "$@" || [ $? = 28 ]; }`;
   const child = spawn("bash", ["-c", `${measured}; ${command}`], { env: { ...process.env, ...env } });
@@ -106,7 +106,7 @@ describe("docs/admin.md", () => {
       await reached(TASK, /COMPLETED|FAILED|CANCELED/);
     const [A, H] = [`${world.address}/v1`, `authorization: Bearer ${tokens.write}`];
     const typing = typed(command, { TASK, CONFIG, A, H });
-    // The head of a stream is sent with its first message.
+    // The server sends the head of a stream with the first message.
     const changes = command.includes("tasks:follow") ? setInterval(() => void taskOf("echo hello"), 200) : undefined;
     const output = await typing;
     clearInterval(changes);

@@ -16,7 +16,7 @@ let cwd = "";
 beforeAll(() => {
   cwd = mkdtempSync(join(tmpdir(), "parley-authoring-"));
   symlinkSync(join(root, "node_modules"), join(cwd, "node_modules"), "junction");
-  // The repository is no package of its own node_modules.
+  // The node_modules of the repository do not contain the repository, so the folder itself takes its place.
   symlinkSync(join(root, "dist"), join(cwd, "dist"), "junction");
   writeFileSync(join(cwd, "package.json"), readFileSync(join(root, "package.json")));
   writeFileSync(join(cwd, "agent.ts"), readFileSync(join(root, "templates", "plain", "agent.ts")));

@@ -21,7 +21,7 @@ function open(path: string): SqliteStore {
   return store;
 }
 
-/** Tasks in a file that is restored from a copy. */
+/** Restores a copy. Returns its tasks. */
 async function restoredTasks(copy: string): Promise<string[]> {
   const path = temporaryFile();
   await restoreFile(copy, path);
@@ -47,7 +47,10 @@ async function losesWhatIsInTheLog(): Promise<void> {
   expect(await restoredTasks(`${path}-stopped`)).toEqual(["earlier", "latest"]);
 }
 
-/** Copies as sqlite3 does, and prints the pages that are copied after each batch; another connection commits after most. */
+/**
+ * Copies in batches as sqlite3 does, and prints the copied pages after each. Another connection commits after most
+ * batches.
+ */
 const disturbed = `
 import sqlite3, sys
 server = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -74,7 +77,7 @@ async function startsAgainAfterEachCommit(): Promise<void> {
   await expect(restoredTasks(`${ours}-copy`)).rejects.toMatchObject({ kind: "failed" });
 }
 
-/** Changes a byte of the stored entries in a file. */
+/** Changes one byte of a file's stored entries. */
 function damage(path: string): void {
   const bytes = readFileSync(path);
   const at = bytes.indexOf(Buffer.alloc(64, 7));
@@ -98,7 +101,7 @@ async function hasNoDigest(): Promise<void> {
   await expect(restoredTasks(`${path}-backup`)).rejects.toMatchObject({ kind: "damaged" });
 }
 
-/** Each way that the page advises against, and what it says about it. */
+/** The ways that the page advises against, each with a check of the page's reason. */
 const ways: Readonly<Record<string, () => Promise<void>>> = {
   "`cp` while the server runs": losesWhatIsInTheLog,
   "`.backup` of `sqlite3` under load": startsAgainAfterEachCommit,

@@ -36,7 +36,7 @@ async function isThere(id: string): Promise<boolean> {
   return (await fetch(`${server.url}/tasks/${id}`)).status === 200;
 }
 
-/** Types a command into the folder of the file, which has another name here. */
+/** Runs a command in the folder of the file, which has another name here. */
 async function type({ command }: Command): Promise<void> {
   const parley = `node ${join(root, "dist/src/cli/main.js")}`;
   const named = command.replaceAll("parley.db", "tasks.db").replaceAll("npx parley", parley);

@@ -6,7 +6,7 @@ import { build } from "../e2e/support/build.js";
 import { freePort } from "../support/free-port.js";
 import { blocksOf, root } from "./pages.js";
 
-// Below the package, so that its programs import it by its name.
+// The folder is inside the package, so that programs import it by name.
 const folder = join(root, ".cache", "docs", "card-signing");
 const [keys, server, files, verify] = blocksOf("docs/card-signing.md").map(({ text }) => text);
 let port = 0;
@@ -49,7 +49,7 @@ function program(name: string, text: string | undefined): void {
   writeFileSync(join(folder, name), here(text));
 }
 
-/** Runs commands as a person types them, with the command line of this checkout. */
+/** Runs commands in a shell, with the command line of this checkout. */
 function shell(commands: string | undefined) {
   const npx = `set -e\nnpx() { shift; "${process.execPath}" "${join(root, "dist/src/cli/main.js")}" "$@"; }\n`;
   return spawnSync("sh", ["-c", npx + here(commands)], { cwd: folder, encoding: "utf8" });

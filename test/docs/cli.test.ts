@@ -8,7 +8,7 @@ import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { blocksOf, pageText, root } from "./pages.js";
 import { follow } from "./shell.js";
 
-/** Pages whose commands are run. A command with a placeholder only shows its form. */
+/** Pages whose commands are run. A command with a placeholder is not run. */
 const pages = ["docs/cli.md", "docs/cli-tasks.md", "docs/cli-bench.md", "docs/cli-chat.md"] as const;
 
 build();

@@ -10,7 +10,7 @@ import { ScriptedIssuer } from "../client/credentials/scripted-issuer.js";
 import { build } from "../e2e/support/build.js";
 import { blocksOf, root } from "./pages.js";
 
-// Below the package, so that its programs import it by its name.
+// The folder is inside the package, so that programs import it by name.
 const folder = join(root, ".cache", "docs", "client-credentials");
 const [machine, device, signIn] = blocksOf("docs/client-credentials.md").map(({ text }) => text);
 let issuer: ScriptedIssuer;
@@ -59,7 +59,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs a block as it stands, but for where the issuer and the agent are. */
+/** Runs a block with the local addresses of issuer and agent. */
 function run(name: string, text = "") {
   const local = text
     .replace('issuer: "https://login.example"', `issuer: "${issuer.url}", allowLocalIssuer: true`)

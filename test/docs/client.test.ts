@@ -13,7 +13,7 @@ import { build } from "../e2e/support/build.js";
 import { freePort } from "../support/free-port.js";
 import { blocksOf, pageText, root } from "./pages.js";
 
-// Below the package, so that its programs import it by its name.
+// The folder is inside the package, so that programs import it by name.
 const folder = join(root, ".cache", "docs", "client");
 const [five, answers, printed, upload, save, resume, verified, credentials, notified] = blocksOf("docs/client.md").map(
   ({ text }) => text,
@@ -37,7 +37,10 @@ async function serve(more: object = {}): Promise<number> {
   return server.port;
 }
 
-/** What a program prints, with another port in the place of 8080, until it ends, or is killed once something has happened. */
+/**
+ * Runs a program with another port than 8080. Returns its output when it ends, or when `enough` has resolved and it is
+ * killed.
+ */
 async function run(
   name: string,
   text: string | undefined,
@@ -84,7 +87,7 @@ describe("docs/client.md", { timeout: 60_000 }, () => {
     const known = (): number => JSON.parse(readFileSync(join(folder, "known.json"), "utf8")).generation;
     const isHalfDone = () => vi.waitFor(() => expect(known()).toBeGreaterThan(5), { timeout: 30_000 });
     const first = await run("resume.js", resume, port, isHalfDone);
-    // The task and its first status are before the pieces.
+    // The task and its first status precede the pieces.
     const noted = known() - 2;
     const rest = await run("resume.js", resume, port);
     const pieces = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => `${number} ...`);

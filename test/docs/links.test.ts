@@ -23,17 +23,17 @@ function resolves(page: string, path: string, anchor: string | undefined): boole
   return anchor === undefined || !target.endsWith(".md") || anchorsOf(target).includes(anchor);
 }
 
-/** Scripts of the package that a page is about: a template, or this one. */
+/** Scripts of the package that a page describes: a template, or this package. */
 function scriptsOf(page: string): object {
   const own = join(root, page === "docs/authoring-cli.md" ? "templates/plain" : dirname(page), "_package.json");
   const file = existsSync(own) ? own : join(root, "package.json");
   return (JSON.parse(readFileSync(file, "utf8")) as { readonly scripts: object }).scripts;
 }
 
-/** Folders that pages name files of src/ and test/ from. */
+/** Folders to which pages' paths of files in src/ and test/ may be relative. */
 const bases = ["", "src", "src/engine", "src/store/sqlite", "console/src", "test"];
 
-/** Names in backticks that look like such files: a method of A2A, and an entry point of the AI SDK. */
+/** Names in backticks that only look like files: a method of A2A, and an entry point of the AI SDK. */
 const notFiles = ["agent/getAuthenticatedExtendedCard", "ai/test"];
 
 const folders = new Set(

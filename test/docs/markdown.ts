@@ -1,10 +1,10 @@
-/** The first sentence of a docstring, without a remark on the default. */
+/** The first sentence of a docstring, without a note about the default. */
 export function firstSentence(text: string): string {
   const [first = ""] = text.split(/(?<=\w\w\.|[)`"]\.)\s+/);
   return first.replace(/\.$/, "");
 }
 
-/** A table with aligned columns, as the formatter writes it. */
+/** A table with aligned columns, in the formatter's layout. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
   const widths = head.map((_, i) => Math.max(3, ...cells.map((row) => row[i]?.length ?? 0)));

@@ -29,7 +29,7 @@ const commands = [...readFileSync(join(root, "docs/operating-cli.md"), "utf8").m
   ([, command = ""]) => command,
 );
 
-/** Commands that docs/operations.md names for alerts, some of them without the task that they are about. */
+/** Commands that docs/operations.md names for alerts. Some of them lack their task. */
 const [, alerts = ""] = readFileSync(join(root, "docs/operations.md"), "utf8").split("\n## Alerts\n");
 const answers = [...alerts.matchAll(/`(?:parley )?((?:tasks|push|server) [^`]+)`/g)].map(([, command = ""]) => command);
 
@@ -64,7 +64,7 @@ describe("docs/operating-cli.md", () => {
     return ((await answer.json()) as { task: { id: string } }).task.id;
   }
 
-  /** Runs a command of the page, each with a task that suits it. */
+  /** Runs a command of the page with a suitable task. */
   async function type(command: string): Promise<number> {
     const named = /\$TASK|task\.jsonl/.test(command);
     const [, kind = ""] = /^tasks (fail|cancel|answer)/.exec(command) ?? [];

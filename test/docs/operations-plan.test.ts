@@ -11,13 +11,13 @@ import { pageText, root } from "./pages.js";
 const page = pageText("docs/operations.md");
 const numberOf = (text = ""): number => Number(text.replaceAll(",", ""));
 
-/** The figure that a row of the page's table begins with. */
+/** The first figure in a row of the page's table. */
 function stated(what: string): string {
   const row = page.split("\n").find((line) => line.startsWith(`| ${what} `)) ?? "";
   return /^[^|]*\|[^|]*\| \[?([\d.,]+)/.exec(row)?.[1] ?? `no row ${what}`;
 }
 
-/** Where the figure of a row was measured: scenario, row and column. */
+/** The measurement of each row's figure: scenario, row and column. */
 const measured: Readonly<Record<string, readonly [scenario: string, row: string, column: string]>> = {
   "Memory at rest": ["start-up", "Parley, new file", "MB RSS at rest"],
   "Memory of a silent stream": ["idle", "10,000", "KB RSS each"],
@@ -33,7 +33,7 @@ describe("the sizes on docs/operations.md", () => {
     expect(text).toBe(figure.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
   });
 
-  // operations.test.ts measures the sizes on disk.
+  // `test/docs/operations.test.ts` measures the sizes on disk.
   it("add up to the disk of the example", () => {
     const example =
       /([\d,]+) tasks a day of (\d+) pieces, kept for (\d+) days, take\s+(.+) × (.+) × \((.+) \+ (.+) × (.+)\) KB = (\d+) GB/;
@@ -52,7 +52,7 @@ describe("the sizes on docs/operations.md", () => {
   });
 });
 
-/** Names on the checklist that are no options. */
+/** Names on the checklist that are not options. */
 const others: readonly (keyof Agent | Role | "https")[] = ["security", "read", "write", "https"];
 
 describe("the security checklist on docs/operations.md", () => {

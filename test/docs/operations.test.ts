@@ -39,14 +39,14 @@ async function send(server: ServerProcess, text: string): Promise<string> {
   return ((await response.json()) as { task: { id: string } }).task.id;
 }
 
-/** Types a command of the page in a folder. @returns its output */
+/** Runs a command of the page in a folder. @returns its output */
 function type(command: string, cwd: string, server: ServerProcess, task = ""): Promise<string> {
   const line = command.replace("npx parley", `node ${join(root, "dist/src/cli/main.js")}`);
   const ports = { "8080": portOf(server) };
   return follow({ folder: "", command: line, prints: "" }, { cwd, ports, env: { TASK: task } });
 }
 
-/** Bytes that the file grows by with each of many tasks of this text. */
+/** Average growth of the file for each task with this text, in bytes. */
 async function bytesOfEach(text: string, count: number): Promise<number> {
   const sizes = [];
   for (let times = 0; times < 2; times++) {
@@ -79,7 +79,7 @@ describe("docs/operations.md", { timeout: 60_000 }, () => {
     home.store = join(elsewhere, "tasks.db");
     const second = await home.start();
     const events = await type(resume, elsewhere, second, task);
-    // The task as of generation 1, and each event after it.
+    // The task at generation 1, and each later event.
     expect([...events.matchAll(/^id: (\d+)$/gm)].map(([, id]) => id)).toEqual(["1", "2", "3", "4", "5", "6"]);
     await type(check, elsewhere, second);
   });

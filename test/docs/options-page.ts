@@ -68,7 +68,7 @@ Limits of a server also have flags (\`--max-parts 50 --max-task-bytes 64MiB\`) a
 milliseconds. [Limits for callers](limits.md) describes how callers share a server.
 `;
 
-/** The limits whose defaults a small heap lowers, each with the greatest part of the heap. */
+/** The limits whose defaults depend on a small heap, each with its maximum share of the heap. */
 function heapTable(): string {
   const heap = 2 ** 20;
   const lowered = Object.entries(defaultLimitsOf(heap)).filter(
@@ -82,7 +82,7 @@ function heapTable(): string {
 
 type Topics = readonly (readonly [title: string, names: RegExp])[];
 
-/** Topics of the options; an option belongs to the first that matches its name. */
+/** Topics of the options. An option belongs to the first matching topic. */
 const optionTopics: Topics = [
   ["Agents and tasks", /^(agents?$|tenants|store|signals|limits|retention|max|lease|idempotent|remoteAgents)/],
   ["Callers", /^(authenticator|ownerOf|interceptors|allowedHosts|cors)/],
@@ -164,7 +164,7 @@ export function limitsPage(): string {
   ].join("\n");
 }
 
-/** The docstrings of the fields in a file, each on one line; of fields with the same name the first. */
+/** The docstrings of a file's fields, each on one line. The first one counts for fields with the same name. */
 export function docstrings(path: string): ReadonlyMap<string, string> {
   const source = readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
   const found = source.matchAll(/^ {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n {2}readonly (\w+)\??:/gm);
@@ -198,7 +198,7 @@ function rows({ of, table, defaults, texts }: Source): readonly Row[] {
     const value = (defaults as Record<string, unknown>)[name];
     const text = texts.get(name);
     if (text === undefined) throw new Error(`${name} has no docstring`);
-    // The unit follows from the name.
+    // The unit is part of the name.
     const meaning = firstSentence(text).replace(/, in (?:milliseconds|seconds|bytes)\b/, "");
     const unset = row.kind.placeholder === "" ? "off" : "";
     const otherwise = row.otherwise ?? (value === undefined ? unset : row.kind.show(value));

@@ -5,7 +5,7 @@ import { parseDuration, parseSize } from "../../src/server/option-kinds.js";
 import { defaultOptions } from "../../src/server/option-table.js";
 import { docstrings, limitsPage, optionsPage } from "./options-page.js";
 
-/** A default as a docstring says it: `8 MiB`, `10 seconds`, `4,096`, `15,000`, `127.0.0.1`. */
+/** Parses a default in a docstring: `8 MiB`, `10 seconds`, `4,096`, `15,000`, `127.0.0.1`. */
 function valueSaid(said: string): unknown {
   const text = said
     .replace(/ seconds?$/, "s")
@@ -16,7 +16,7 @@ function valueSaid(said: string): unknown {
     try {
       if (/[a-z]$/i.test(text)) return read(text);
     } catch {
-      // It is something else.
+      // The text is not a value of this kind.
     }
   }
   if (["true", "false"].includes(text)) return text === "true";
@@ -39,7 +39,7 @@ describe("the docstrings", () => {
   it("name the default of every limit as it is", () => {
     const texts = docstrings("src/core/limits.ts");
     const said = Object.fromEntries([...texts].map(([name, text]) => [name, saidIn(text)]));
-    // The one that no unit fits: a byte less than 2 GiB.
+    // The value is one byte below 2 GiB, which no unit expresses exactly.
     expect(said).toEqual({ ...defaultLimits, maxGrpcAnswerBytes: 2 ** 31 });
   });
 

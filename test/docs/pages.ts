@@ -2,34 +2,32 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The repository. */
 export const root: string = fileURLToPath(new URL("../..", import.meta.url));
 
 /** A fenced block of a page. */
 export interface Block {
-  /** Its page, below the repository. */
+  /** Path of its page in the repository. */
   readonly page: string;
   readonly line: number;
-  /** Language after the fence: `ts`, `console`, or nothing. */
+  /** Language after the fence: `ts`, `console`, or empty. */
   readonly language: string;
   readonly text: string;
   /** Commands of a `console` block, with their output. In a block without `$` each line is a command. */
   readonly commands: readonly Command[];
 }
 
-/** A command of a page. */
 export interface Command {
-  /** The folder that the page names before the `$`, or nothing. */
+  /** The folder before the `$`, or empty. */
   readonly folder: string;
   readonly command: string;
-  /** Output that the page shows, or nothing. */
+  /** Output shown on the page, or empty. */
   readonly prints: string;
 }
 
-/** Folders that the project does not write. */
+/** Folders that are not part of the sources. */
 const skipped = new Set(["node_modules", "dist", ".git", ".cache"]);
 
-/** All files of the project, by their path below the repository. */
+/** All files of the project, as paths in the repository. */
 export function allFiles(folder: string = root): readonly string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
@@ -38,7 +36,7 @@ export function allFiles(folder: string = root): readonly string[] {
   });
 }
 
-/** All pages, by their path below the repository. */
+/** All pages, as paths in the repository. */
 export const allPages = (): readonly string[] => allFiles().filter((path) => path.endsWith(".md"));
 
 export const pageText = (page: string): string => readFileSync(join(root, page), "utf8");
@@ -53,7 +51,7 @@ export function blocksOf(page: string): readonly Block[] {
   });
 }
 
-/** Parses `$ command` or `folder$ command`, continued by a `\` at the end of a line, with the output below. */
+/** Parses `$ command` or `folder$ command` with the output below. A `\` at the end of a line continues the command. */
 function commandsOf(text: string): readonly Command[] {
   const first = /^\w*\$ /m.exec(text);
   if (first === null) {
@@ -69,7 +67,7 @@ function commandsOf(text: string): readonly Command[] {
   });
 }
 
-/** Values that differ at each run, and their names. */
+/** Patterns of values that differ in each run, with their replacements. */
 const changing: readonly [RegExp, string][] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<id>"],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "<time>"],
@@ -79,8 +77,8 @@ const settled = (text: string): string =>
   changing.reduce((result, [pattern, name]) => result.replace(pattern, name), text).trim();
 
 /**
- * Returns the pattern of an output that a page shows. Ids and times match any others, `…` matches anything, and white
- * space does not count.
+ * Returns the pattern of an output shown on a page. Ids and times match any others, `…` matches anything, and white
+ * space is ignored.
  */
 export function shownAs(prints: string): RegExp {
   const pieces = settled(prints)
@@ -94,5 +92,5 @@ export function shownAs(prints: string): RegExp {
   return new RegExp(`^${pieces.join("[\\s\\S]*?")}$`);
 }
 
-/** Prepares an output for the pattern of `shownAs`. */
+/** Normalizes an output for the pattern of `shownAs`. */
 export const asPrinted: (output: string) => string = settled;

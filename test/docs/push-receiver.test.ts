@@ -8,7 +8,7 @@ import { build } from "../e2e/support/build.js";
 import { freePort } from "../support/free-port.js";
 import { blocksOf, pageText, root } from "./pages.js";
 
-// Below the package, so that its programs import it by its name.
+// The folder is inside the package, so that programs import it by name.
 const folder = join(root, ".cache", "docs", "push-receiver");
 const [keys, server, webhook, send, , anywhere] = blocksOf("docs/push-receiver.md").map(({ text }) => text);
 const [, secret] = blocksOf("docs/push-signing.md").map(({ text }) => text);
@@ -25,7 +25,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const here = (text = ""): string => text.replace(/\b80[89]0\b/g, (port) => String(ports.get(port)));
 const program = (name: string, text: string | undefined): void => writeFileSync(join(folder, name), here(text));
 
-/** Minimal systems have no curl or openssl, and Windows has no shell. CI has to have all of them. */
+/** Requires curl, openssl and a shell in CI. Minimal systems have no curl or openssl, and Windows has no shell. */
 const hasShell =
   process.env.CI !== undefined || spawnSync("sh", ["-c", "curl --version && openssl version"]).status === 0;
 
@@ -60,7 +60,7 @@ describe.skipIf(!hasShell)("docs/push-receiver.md", () => {
   });
 });
 
-/** What is printed, by whoever writes to the shell's output, and what goes wrong. */
+/** Collects both outputs of a shell. */
 function outputOf(child: ChildProcess): () => string {
   let text = "";
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (text += String(chunk)));

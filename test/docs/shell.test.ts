@@ -12,7 +12,7 @@ const home = new Home();
 let server: ServerProcess;
 let cwd = "";
 beforeAll(async () => {
-  // A write to a file that takes more than a second, as on a busy disk, makes a server unavailable, which pages do not show.
+  // A store in memory, because a slow write to a file would make the server unavailable, which the pages do not show.
   server = await home.start("--store", "memory");
   cwd = mkdtempSync(join(tmpdir(), "parley-pages-"));
 });
@@ -21,10 +21,10 @@ afterAll(async () => {
   for (const folder of [cwd, agents]) rmSync(folder, { recursive: true, force: true });
 });
 
-// Below the package, so that agents import it by its name.
+// The folder is inside the package, so that agents import it by name.
 const agents = join(root, ".cache", "docs", "shell");
 
-/** The server of the agent that a page shows and serves, or else of the example agent. */
+/** Starts a server with the agent that a page shows and serves. Returns the example agent's server for other pages. */
 async function servedBy(page: string): Promise<ServerProcess> {
   const text = pageText(page);
   const agent = blocksOf(page).find(({ language }) => language === "ts")?.text;
@@ -38,7 +38,7 @@ async function servedBy(page: string): Promise<ServerProcess> {
 const json = { "content-type": "application/json" };
 const resume = "urn:parley:ext:resume:v1";
 
-/** Sends a text, and gives the task that comes of it. */
+/** Sends a text. Returns its task. */
 async function send(text: string, returnImmediately = false, headers = {}): Promise<{ id: string }> {
   const message = { messageId: "1", role: "ROLE_USER", parts: [{ text }] };
   const body = JSON.stringify({ message, configuration: { returnImmediately } });
@@ -50,7 +50,7 @@ async function send(text: string, returnImmediately = false, headers = {}): Prom
   return ((await response.json()) as { task: { id: string } }).task;
 }
 
-/** A task whose third event is stored, and that works for as long as any test here runs. */
+/** Creates a task that works longer than any test. Returns when its third event is stored. */
 async function longTask(): Promise<string> {
   const { id } = await send("stream 600 5 1000", true);
   const headers = { "a2a-extensions": resume, "parley-after-generation": "3" };
@@ -58,7 +58,7 @@ async function longTask(): Promise<string> {
   return id;
 }
 
-/** Calls whose answers are what a page shows. */
+/** Checks of the answers that a page shows. */
 const answers: Readonly<Record<string, (text: string) => Promise<void>>> = {
   "docs/bindings/connect.md json": async (text) => {
     const shown = JSON.parse(text) as { details: { value: unknown }[] };
@@ -75,12 +75,12 @@ const answers: Readonly<Record<string, (text: string) => Promise<void>>> = {
     expect(response.headers.get(name)).toBe(value);
   },
   "docs/extensions/resume.md json": async (text) => {
-    // Created, working, an artifact in four chunks, completed.
+    // The events: created, working, an artifact in four pieces, completed.
     expect(await send("stream 4 5", false, { "a2a-extensions": resume })).toMatchObject(JSON.parse(text) as object);
   },
 };
 
-/** Minimal systems have no curl, and Windows has no bash. CI has to have both. */
+/** Requires curl and bash in CI. Minimal systems have no curl, and Windows has no bash. */
 const hasShell = process.env.CI !== undefined || spawnSync("bash", ["-c", "curl --version"]).status === 0;
 
 describe("what a page has its reader type", () => {
@@ -101,7 +101,7 @@ describe("what a page has its reader type", () => {
         .replaceAll(new URL(url).host, "127.0.0.1:8080")
         .replaceAll(grpcAddress, "127.0.0.1:50051")
         .replace(join(cwd, "start.db"), "parley.db");
-      // Not every page shows the output.
+      // Some pages do not show the output.
       const prints = command?.prints ?? "";
       if (prints.trim() !== "") expect(asPrinted(asShown)).toMatch(shownAs(prints));
     } finally {

@@ -2,17 +2,17 @@ import { spawn } from "node:child_process";
 import { expect } from "vitest";
 import { allPages, asPrinted, type Block, blocksOf, type Command, shownAs } from "./pages.js";
 
-/** Where a command of a page is run. */
+/** The environment of a page's commands. */
 export interface Shell {
-  /** Folder in which it is typed. */
+  /** Working directory. */
   readonly cwd: string;
-  /** Ports of the page, with those of the server. */
+  /** Ports on the page, with those of the running server. */
   readonly ports: Readonly<Record<string, string>>;
-  /** Variables that the commands use. */
+  /** Environment variables of the commands. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Console blocks of the README and of docs whose commands all match, by page and line. */
+/** Console blocks of the README and docs in which all commands match, by page and line. */
 export const blocksTyping = (command: RegExp): readonly [string, Block][] =>
   allPages()
     .filter((page) => page === "README.md" || page.startsWith("docs/"))
@@ -25,14 +25,14 @@ export const blocksTyping = (command: RegExp): readonly [string, Block][] =>
 /** Output that continues after the part that the page shows. */
 const isLonger = (prints: string): boolean => prints.trimEnd().endsWith("\n…");
 
-/** Runs a command of a page in a shell, with other ports, and compares its output with the page. */
+/** Runs a command of a page in a shell with other ports. Compares its output with the page. */
 export async function follow({ command, prints }: Command, { cwd, ports, env }: Shell): Promise<string> {
   const line = command.replace(/\blocalhost:(\d+)/g, (address, port) => {
     const own = ports[port];
     if (own === undefined) throw new Error(`Nothing listens at ${address} in: ${command}`);
     return `localhost:${own}`;
   });
-  // `exec`, so that ending the shell ends what it runs.
+  // `exec` replaces the shell, so that a signal reaches the command.
   const child = spawn("bash", ["-c", `exec ${line}`], { cwd, env: { ...process.env, ...env } });
   let [stdout, stderr] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

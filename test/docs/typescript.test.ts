@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { build } from "../e2e/support/build.js";
 import { allPages, type Block, blocksOf, pageText, root } from "./pages.js";
 
-/** A TypeScript block: the line before it names a file, or links to the example that the block is a copy of. */
+/** A TypeScript block. The line before it may name a file or link to the example that the block copies. */
 interface Program extends Block {
   readonly name: string | undefined;
   readonly example: string | undefined;
@@ -37,7 +37,7 @@ describe("TypeScript of the pages", () => {
     expect(block.text).toBe(readFileSync(join(root, block.example ?? ""), "utf8"));
   });
 
-  // The examples themselves are compiled and run by test/examples and test/interop.
+  // `test/examples` and `test/interop` compile and run the examples.
   const own = programs.filter(({ example }) => example === undefined);
   const folder = join(root, ".cache", "docs", "typescript");
   const fileOf = ({ page, name, line }: Program): string =>
@@ -50,7 +50,7 @@ describe("TypeScript of the pages", () => {
       const file = fileOf(block);
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, block.text);
-      // Pages without an agent of their own continue with this one.
+      // Pages without an agent use this one.
       if (!existsSync(join(file, "..", "agent.ts"))) writeFileSync(join(file, "..", "agent.ts"), agent?.text ?? "");
     }
   });
@@ -74,7 +74,7 @@ describe("TypeScript of the pages", () => {
   });
 });
 
-/** The settings of the project, with the package's own names leading to its sources. */
+/** The project's settings, which resolve the package's own names to its sources. */
 const config = {
   extends: join(root, "tsconfig.json"),
   compilerOptions: { rootDir: root, paths: sourcesOfEntries() },
