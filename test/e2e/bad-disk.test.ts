@@ -11,7 +11,7 @@ import { Disk, type DiskState, noDisk } from "./support/disk.js";
 import { Home, type ServerProcess, within } from "./support/server-process.js";
 import { resuming, Story, say, stateOf, taskOf } from "./support/story.js";
 
-/** Within two seconds a server says that it is not ready; twice that for a slow machine. */
+/** A server reports within two seconds that it is not ready. The timeout allows twice that for a slow machine. */
 const soon = { timeout: 4_000, interval: 50 };
 
 let home: Home;
@@ -58,7 +58,7 @@ function health(service: string): Promise<unknown> {
   });
 }
 
-/** Lines of the log that an operator is to see, without the lines of an ordinary start and end. */
+/** Log lines about the store, without those of an ordinary start and end. */
 function told(): string[] {
   const lines = server.log.split("\n").flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []));
   return lines.map(({ msg }) => String(msg)).filter((line) => line.includes("task store"));
@@ -67,7 +67,7 @@ function told(): string[] {
 const outOfOrder = "the task store is unavailable: the server is not ready, writes fail";
 const wellAgain = "the task store works again";
 
-/** A send under a key, whose answer does not take longer than the bound for what the store does not answer. */
+/** Sends a message with a key. Fails if the answer takes longer than the bound for a store that does not answer. */
 async function sendOver(driver: Driver, text: string): Promise<string> {
   const options = resuming({ "Idempotency-Key": `${driver.name} ${text}` });
   const sent = driver.call("SendMessage", say(text, { contextId: driver.name }), options);
@@ -109,7 +109,7 @@ describe.skipIf(noDisk !== undefined)(
         const sent = sendEach("wait 10");
         await expect.poll(readiness, soon).toEqual(unavailable);
         isUnavailable(await sent);
-        // What comes after that does not wait, and what can be read is.
+        // Later writes fail immediately, and reads still work.
         isUnavailable(await sendEach("wait 10"));
         expect(stateOf(await taskOf(driver, story.taskId))).toBe("TASK_STATE_WORKING");
         const canceled = drivers.map(async (each) => (await each.call("CancelTask", { id: story.taskId })).error);
@@ -120,7 +120,7 @@ describe.skipIf(noDisk !== undefined)(
         disk.become("well");
         await expect.poll(readiness, { timeout: 20_000 }).toEqual(ready);
         expect(told()).toEqual([outOfOrder, wellAgain]);
-        // Sent again under its key it is one task, whatever became of the first one; it is run again where it was stored.
+        // The repeated sends have the same keys, so each is one task. A task that was stored runs again.
         const again = async (): Promise<string[]> => sendEach("wait 10");
         await expect.poll(again, { timeout: 60_000 }).toEqual(each("TASK_STATE_COMPLETED"));
         for (const each of drivers) {
@@ -142,7 +142,7 @@ describe.skipIf(noDisk !== undefined)(
       disk.become("hang");
       const sent = sendEach("wait 10").catch(() => {});
       const exit = await server.stop();
-      // It hangs still. No code can be given, since Node waits for all of its threads before it gives one.
+      // The disk still hangs. The exit has no code, because Node.js waits for all of its threads before it sets one.
       expect(exit).toEqual({ code: null, signal: "SIGTERM" });
       await sent;
       disk.become("well");
@@ -204,11 +204,11 @@ describe("a server whose file is taken away", { timeout: 120_000 }, () => {
     const [driver] = drivers as [Driver];
     expect(await sendEach("echo before")).toEqual(each("TASK_STATE_COMPLETED"));
     rmSync(home.store);
-    // From the very moment on, which is before it was noticed in any other way.
+    // Sends fail immediately, before the server has detected the loss otherwise.
     for (let i = 0; i < 10; i++) isUnavailable(await sendEach(`echo lost ${i}`));
     await expect.poll(readiness, soon).toEqual(unavailable);
     expect(told()).toEqual([outOfOrder]);
-    // What was refused may be there as well, for as long as this process has the file.
+    // Tasks of refused sends may be visible while this process has the file open.
     expect((await tasksOf(driver)).length).toBeGreaterThanOrEqual(drivers.length);
     const exit = await within(60_000, server.exited, () => server.log);
     expect(exit).toEqual({ code: 75, signal: null });

@@ -26,7 +26,7 @@ async function start(): Promise<void> {
   driver = (bindings[0] as (typeof bindings)[number]).connect(server);
 }
 
-/** Begins a task; resolves when its agent is at work. */
+/** Starts a task. Resolves when its agent works. */
 async function begin(text: string): Promise<string> {
   const story = new Story();
   void story.follow(driver.stream("SendStreamingMessage", say(text), resuming())).catch(() => {});

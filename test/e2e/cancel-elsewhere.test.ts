@@ -11,7 +11,7 @@ import { resuming, say, stateOf, taskOf } from "./support/story.js";
 
 afterAll(endDatabase);
 
-/** Has a task executed by a server. */
+/** Starts a task on a server. */
 async function begin(driver: Driver, text: string): Promise<string> {
   const request = { ...say(text), configuration: { returnImmediately: true } };
   const { message } = await driver.call("SendMessage", request, resuming());
@@ -35,7 +35,7 @@ describe.skipIf(programs() === undefined)("a cancel at one of two servers on a d
   beforeEach(async () => {
     const store = sharedStores.find(({ name }) => name.includes("PostgreSQL"));
     if (store === undefined) throw new Error("PostgreSQL is installed");
-    // A lease far longer than the test, so that nobody takes a task over.
+    // The lease is far longer than the test, so the other server does not take over.
     home = store.home("--lease", "5m", "--cancel-grace", "20s");
     home.agent = join(root, "test/fixtures/agents/tidy.mjs");
     [one, two] = await Promise.all([home.start(), home.start()]);
@@ -65,7 +65,7 @@ describe.skipIf(programs() === undefined)("a cancel at one of two servers on a d
     expect(stateOf(task)).toBe("TASK_STATE_CANCELED");
     expect(order(task)).toBe("[]");
     one.signal("SIGCONT");
-    // The first server hears of the cancel late, and of the end.
+    // The first server receives the cancel and the end late.
     await expect.poll(async () => stateOf(await taskOf(here, id))).toBe("TASK_STATE_CANCELED");
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(order(await taskOf(there, id))).toBe("[]");

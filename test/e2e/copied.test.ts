@@ -84,7 +84,7 @@ describe.skipIf(bin === undefined)("parley store copy", { timeout: 120_000 }, ()
     expect(moved.stdout).toContain("1 idempotency keys, 1 push configurations");
     const back = join(home.folder, "back.db");
 
-    // Nobody delivers while the database is the store: what is due comes from the last one.
+    // No server delivers while the database is the store. The last server sends the due notifications.
     const second = await home.start();
     driver = connect(second);
     const ids = (message: JsonObject = {}): unknown[] => (message.tasks as JsonObject[]).map(({ id }) => id).sort();
@@ -105,7 +105,7 @@ describe.skipIf(bin === undefined)("parley store copy", { timeout: 120_000 }, ()
     const task = await taskOf(driver, story.taskId);
     expect(stateOf(task)).toBe("TASK_STATE_COMPLETED");
     expect(JSON.stringify(task.history)).toContain("Waiting again: attempt 3.");
-    // What the client has seen over all three servers is the log, without a gap.
+    // The client's events from all three servers equal the log.
     const log = await logOf(driver, story.taskId);
     expect([...log.events.keys()]).toEqual(Array.from({ length: generationIn(task) - 1 }, (_, index) => index + 2));
     for (const [generation, event] of story.events) expect(log.events.get(generation)).toEqual(event);
@@ -198,7 +198,7 @@ describe.skipIf(bin === undefined)("parley store copy", { timeout: 120_000 }, ()
   });
 });
 
-/** The stream of a task from where the client saw it last. */
+/** Resumes the stream of a task after the client's last event. */
 function resumed(driver: Driver, story: Story): ReturnType<Driver["stream"]> {
   const options = resuming({ "Parley-After-Generation": `${story.generation}` });
   return driver.stream("SubscribeToTask", { id: story.taskId }, options);

@@ -35,14 +35,14 @@ async function begin(driver: Driver, text: string): Promise<string> {
   return String((message?.task as JsonObject | undefined)?.id ?? error?.reason ?? error?.status);
 }
 
-/** The text of a task's status once it is over, long before its lease would be. */
+/** Waits for the end of a task, for less time than its lease. Returns its status text. */
 async function endOf(driver: Driver, id: string): Promise<string> {
   const over = async (): Promise<boolean> => isFinal(stateOf(await taskOf(driver, id)));
   await expect.poll(over, { timeout: 20_000, interval: 200 }).toBe(true);
   return statusText(await taskOf(driver, id)) ?? "";
 }
 
-/** Checks what holds while the database refuses, and after `mend`. */
+/** Checks the server while the database refuses, and after `mend`. */
 async function expectOutage(server: ServerProcess, refuse: () => Promise<void>, mend: () => Promise<void>) {
   const driver = bindings[0]?.connect(server) as Driver;
   const kept = await begin(driver, "echo kept");
@@ -51,7 +51,7 @@ async function expectOutage(server: ServerProcess, refuse: () => Promise<void>, 
   const waiting = await begin(driver, "wait 6000");
   await refuse();
   await expect.poll(() => ready(server), { timeout: 10_000 }).toBe(503);
-  // A disk without room for the last message may have some for a smaller one.
+  // A full disk may still have space for a smaller message.
   const accepted: string[] = [];
   const refused = async (): Promise<string> => {
     const answer = await begin(driver, "echo refused");
@@ -59,7 +59,7 @@ async function expectOutage(server: ServerProcess, refuse: () => Promise<void>, 
     return answer;
   };
   await expect.poll(refused, { timeout: 10_000, interval: 100 }).toBe("UNAVAILABLE");
-  // The turn that waits ends meanwhile.
+  // The waiting turn ends during the outage.
   await sleep(6_000);
   await mend();
   await expect.poll(() => ready(server), { timeout: 20_000 }).toBe(200);
@@ -97,7 +97,7 @@ describe.skipIf(bin === undefined)("a server whose database has no connection le
     const refuse = async (): Promise<void> => {
       await take();
       const [first] = taken;
-      // A server whose connections end may win new ones before the test takes them.
+      // A server may reconnect before the test takes the freed connections.
       const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'parley'";
       while ((await first?.query(end))?.rowCount !== 0) await take();
       const late = homeOf(database).launch();

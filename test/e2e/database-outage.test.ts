@@ -11,10 +11,10 @@ import { isFinal, logOf, resuming, say, settled, stateOf, statusText } from "./s
 
 const bin = programs();
 
-/** A turn that only an outage has ended goes on long before two thirds of this time. */
+/** Flags with a long lease. A turn that an outage ended continues long before two thirds of it. */
 const patient = ["--lease", "60s", "--max-restarts", "0"];
 
-/** Begins a task without waiting for it. @returns its id; undefined if it was refused */
+/** Starts a task without waiting for it. @returns its id; undefined if it was refused */
 async function begin(driver: Driver, text: string): Promise<string | undefined> {
   const request = { ...say(text), configuration: { returnImmediately: true } };
   const { message } = await driver.call("SendMessage", request, resuming());
@@ -23,7 +23,7 @@ async function begin(driver: Driver, text: string): Promise<string | undefined> 
 
 const ready = async ({ url }: ServerProcess): Promise<number> => (await fetch(`${url}/readyz`)).status;
 
-/** Reads a task until it is over, for less time than its lease would take to run out. */
+/** Polls a task until it ends, for less time than its lease. */
 async function over(driver: Driver, id: string | undefined): Promise<JsonObject> {
   let task: JsonObject | undefined;
   const read = async (): Promise<boolean> => {
@@ -64,7 +64,7 @@ describe.skipIf(bin === undefined)("a server whose database is killed and starte
     await expect.poll(() => ready(server), { timeout: 20_000 }).toBe(200);
     const after = await begin(driver, "echo after");
     expect(stateOf(await settled(driver, after ?? ""))).toBe("TASK_STATE_COMPLETED");
-    // The turn that lost its log ends, one way or the other, without a gap after its creation.
+    // The interrupted turn completes or fails. Its generations have no gap.
     const ended = await settled(driver, streaming ?? "");
     expect(["TASK_STATE_COMPLETED", "TASK_STATE_FAILED"]).toContain(stateOf(ended));
     const generations = [...(await logOf(driver, streaming ?? "")).events.keys()];
@@ -79,7 +79,7 @@ describe.skipIf(bin === undefined)("a server whose database is killed and starte
     const streaming = await begin(driver, "stream 400 16 10");
     database.stop("immediate");
     await expect.poll(() => ready(server), { timeout: 10_000 }).toBe(503);
-    // Its turn ends meanwhile, and cannot be stored.
+    // Its turn ends during the outage and cannot be stored.
     await sleep(2_000);
     database.start();
     expect(statusText(await over(driver, waiting))).toBe("Waited for 1500 ms.");
@@ -95,7 +95,7 @@ describe.skipIf(!existsSync("/usr/bin/prlimit"))("a server whose disk is full fo
   afterAll(() => home.leave());
 
   it("continues turns as soon as there is room, without counting a restart", async () => {
-    // No file may become larger than 1 MiB, until the limit is raised.
+    // Limits files to 1 MiB until the limit is raised.
     home.under = ["sh", "-c", 'ulimit -S -f 2048; exec "$@"', "sh"];
     const server = await home.start();
     const driver = bindings[0]?.connect(server) as Driver;

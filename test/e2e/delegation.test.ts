@@ -22,7 +22,7 @@ afterEach(async () => {
   await other.close();
 });
 
-/** One client, which knows its task by the key that it sends with, and answers what it is asked. */
+/** A client that finds its task by its idempotency key and answers its questions. */
 class Client {
   task: JsonObject | undefined;
   readonly #name: string;
@@ -32,7 +32,7 @@ class Client {
     this.#name = name;
   }
 
-  /** One step on; throws when the server is gone meanwhile. */
+  /** Takes one step. Returns true when the task has ended. Throws if the server dies. */
   async step(driver: Driver): Promise<boolean> {
     if (this.task === undefined) {
       const request = { ...say("go", { contextId: this.#name }), configuration: { returnImmediately: true } };
@@ -46,7 +46,7 @@ class Client {
       const request = { ...say(text, { taskId: id }), configuration: { returnImmediately: true } };
       await driver.call("SendMessage", request, resuming({ "Idempotency-Key": `${this.#name} ${text}` }));
       this.#answers++;
-      // Until the answer has its turn the task still asks.
+      // The task still asks until the answer gets its turn.
       await sleep(100);
     }
     return !/WORKING|SUBMITTED|REQUIRED/.test(stateOf(this.task));
@@ -57,7 +57,7 @@ class Client {
   }
 }
 
-/** Kills the server again and again, at any moment, until all tasks are over; gives how often it was killed at work. */
+/** Kills servers at random moments until all tasks have ended. Returns the number of kills during work. */
 async function untilOver(clients: readonly Client[], lives: number): Promise<number> {
   let kills = 0;
   for (let life = 0; ; life++) {
@@ -129,16 +129,16 @@ describe.each([
       ]);
       const story = await logOf(driver, id);
       expect(textsOf(story).slice(0, -1)).toEqual([...SAID, ...SAID, ...SAID]);
-      // Those of the third one are hidden.
+      // The third sub-task is hidden.
       if (isExact) expect(piecesOf(story)).toHaveLength(4 * PIECES);
       const contexts = ["first", "second", "hidden"].map((name) => other.contexts.get(`${name} ${id}`));
       expect(new Set(contexts)).toEqual(new Set([expect.any(String)]));
     }
-    // Three sub-tasks for each task, and one answer for each of them.
+    // Each task has three sub-tasks, and each of those one answer.
     const begun = other.heard.filter((text) => !text.startsWith("answer"));
     expect(begun).toHaveLength(3 * TASKS);
     expect(new Set(begun).size).toBe(3 * TASKS);
-    // A fast machine is done after few lives.
+    // A fast machine needs few servers.
     expect(kills).toBeGreaterThan(2);
     driver.close();
   });

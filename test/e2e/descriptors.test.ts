@@ -27,7 +27,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** Asks over the connection that is there from the beginning. */
+/** Sends a request over the connection that was opened first. */
 function ask(path: string, body?: object): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = { "content-type": "application/json" };
@@ -50,7 +50,7 @@ interface Told {
 const call = async (method: string, params: object): Promise<Told> =>
   JSON.parse((await ask("/", { jsonrpc: "2.0", id: 1, method, params })).text);
 
-/** Takes connections until the server has no file descriptor left for another. */
+/** Opens connections until the server has no file descriptor for another one. */
 async function takeAll(): Promise<void> {
   const { hostname, port } = new URL(server.url);
   for (let isFull = false; !isFull; ) {
@@ -69,7 +69,7 @@ describe.skipIf(process.platform === "win32")("a server without a file descripto
   it("refuses what it would have to load for, and has it when there are descriptors again", async () => {
     expect(await call("GetTask", { id: "nope" })).toMatchObject({ error: { data: [{ reason: "TASK_NOT_FOUND" }] } });
     await takeAll();
-    // Of a version that nobody has called.
+    // A method of a version whose code is not loaded yet.
     const refused = await call("message/send", { message });
     expect(refused.error?.data[0]?.reason).toBe("UNAVAILABLE");
     expect((await ask("/.well-known/agent-card.json")).status).toBe(500);

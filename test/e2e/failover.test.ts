@@ -58,7 +58,7 @@ describe.skipIf(bin === "")("two servers whose primary is killed under load", { 
       );
       const lost = acknowledged.filter((id) => !stored.has(id));
       if (isSync) expect(lost).toEqual([]);
-      // What was acknowledged by the new primary is there.
+      // The new primary has the tasks that it acknowledged.
       expect(lost.filter((id) => acknowledged.slice(-40).includes(id))).toEqual([]);
       const [one] = drivers as [Driver];
       for (const id of [...stored].slice(-20)) {

@@ -23,7 +23,7 @@ async function send({ url }: ServerProcess): Promise<number> {
   return (await fetch(`${url}/message:send`, { method: "POST", headers, body: JSON.stringify({ message }) })).status;
 }
 
-/** Ends by itself, and says why in one line. */
+/** Starts a server that refuses to run. Returns its exit code and its line of explanation. */
 async function refusal(): Promise<[code: number | null, line: string]> {
   const server = home.launch();
   const { code } = await within(30_000, server.exited, () => server.log);
@@ -73,7 +73,7 @@ describe("a server with a file of another version", { timeout: 120_000 }, () => 
     db.pragma("journal_mode = WAL");
     migrate(db, 2);
     const head = db.command("INSERT INTO head VALUES (?, '', '', ?, 3, 1, 1, 1, 1, NULL, NULL, NULL, NULL)");
-    // An entry at position 1 that creates a task, as far as a migration looks at it.
+    // A minimal entry at position 1 that creates a task, sufficient for a migration.
     const entry = Uint8Array.of(4, 8, 1, 42, 0);
     const segment = db.command("INSERT INTO segment VALUES (?, 1, 1, ?)");
     db.exec("BEGIN");
@@ -85,7 +85,7 @@ describe("a server with a file of another version", { timeout: 120_000 }, () => 
     db.exec(`INSERT INTO counter VALUES ('', '', 3, ${tasks}); COMMIT`);
     db.close();
     const seen = new Set<unknown>();
-    // A migration writes to the log as it goes on. Each time it gets a little further.
+    // A migration writes to the log as it proceeds. Each attempt gets a little further.
     for (let bytes = 100_000; bytes < 20_000_000; bytes *= 3) {
       const server = home.launch();
       while ((statSync(`${home.store}-wal`, { throwIfNoEntry: false })?.size ?? 0) < bytes) {

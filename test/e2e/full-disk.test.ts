@@ -6,13 +6,10 @@ import { expectSoundFile } from "../support/sound-file.js";
 import { Home, type ServerProcess } from "./support/server-process.js";
 import { logOf, resuming, Story, say, stateOf, statusText, taskOf } from "./support/story.js";
 
-/**
- * The system lets no file of the server become larger than 1 MiB, so that its writes fail as they do on a disk that
- * is full. (Blocks of 512 bytes; POSIX.)
- */
+/** Limits files of the server to 1 MiB, so that its writes fail as on a full disk. (Blocks of 512 bytes; POSIX.) */
 const fullDisk = ["sh", "-c", 'ulimit -f 2048; exec "$@"', "sh"];
 
-/** A few of them do fit. */
+/** A message of which a few fit. */
 const small = "echo hello";
 
 const home = new Home("--log-level", "silent");
@@ -22,7 +19,7 @@ let server: ServerProcess;
 let drivers: Driver[];
 
 describe.skipIf(process.platform === "win32")("a server whose disk is full", { timeout: 60_000 }, () => {
-  /** A stream that the disk became too small for. */
+  /** A stream that the full disk interrupted. */
   const cut = new Story();
 
   beforeAll(async () => {
@@ -37,7 +34,7 @@ describe.skipIf(process.platform === "win32")("a server whose disk is full", { t
       const signal = AbortSignal.timeout(5_000);
       const driver = drivers[i % drivers.length] as Driver;
       const reply = await driver.call("SendMessage", say(small), { ...resuming(), signal }).catch(() => undefined);
-      // The one that was accepted and then cut off has no answer before there is room.
+      // An accepted task that the disk interrupted gets no answer until there is space.
       if (signal.aborted || reply === undefined) continue;
       if (reply.message === undefined) refused.push(reply);
       else acknowledged.push(reply.message.task as JsonObject);

@@ -11,10 +11,10 @@ import { bindings } from "../support/drivers.js";
 import { build, root } from "./support/build.js";
 import { Callers } from "./support/callers.js";
 
-/** `PARLEY_RESTARTS=50` restarts more often than the few times that show a fault as a rule. */
+/** Number of restarts. A few usually show a fault; `PARLEY_RESTARTS=50` runs more. */
 const RESTARTS = Number(process.env.PARLEY_RESTARTS ?? 2);
 
-/** Time between two restarts, in which calls and streams begin, in milliseconds. */
+/** Time between two restarts in which calls and streams begin, in milliseconds. */
 const BETWEEN_MS = 1_500;
 
 const probe = join(root, "dist/examples/probe/agent.js");
@@ -36,7 +36,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A server that is started again whenever it ends, on sockets that stay open meanwhile. */
+/** A server that is restarted whenever it ends, on sockets that stay open. */
 class Supervised {
   #log = "";
   readonly #child: ChildProcess;
@@ -50,7 +50,7 @@ class Supervised {
     children.push(this);
   }
 
-  /** Resolves when the server has become ready so many times. */
+  /** Resolves when the server has been ready this many times. */
   async readyTimes(times: number): Promise<void> {
     while ((this.#log.match(/the server is ready/g) ?? []).length < times) {
       if (this.#child.exitCode !== null) throw new Error(this.#log);
@@ -58,7 +58,7 @@ class Supervised {
     }
   }
 
-  /** Ends the server, and resolves when the next one is ready. */
+  /** Ends the server. Resolves when the next one is ready. */
   async restart(times: number): Promise<void> {
     const pid = [...this.#log.matchAll(/^pid (\d+)$/gm)].at(-1)?.[1];
     process.kill(Number(pid), "SIGTERM");
@@ -94,7 +94,9 @@ async function site(count: number, ...flags: string[]): Promise<Site> {
   return { url: `http://127.0.0.1:${http?.port}`, grpcPort: grpc?.port ?? 0, servers };
 }
 
-/** Restarts the servers in turn while every binding is called. @returns what each binding's clients saw */
+/**
+ * Restarts the servers in turn under calls over every binding. @returns the clients of each binding, with their results
+ */
 async function underLoad({ servers, ...address }: Site): Promise<Callers[]> {
   drivers = bindings.map((binding) => binding.connect(address));
   const callers = drivers.map((driver) => new Callers(driver));
@@ -114,7 +116,8 @@ async function underLoad({ servers, ...address }: Site): Promise<Callers[]> {
   return callers;
 }
 
-// Connections may break: a client can send a call at the moment when the server closes the connection (`Tally.broken`).
+// Connections may break, because a client can send a call at the moment when the server closes the connection
+// (`Tally.broken`).
 describe.skipIf(process.platform === "win32")("a server whose sockets outlive it", () => {
   const timeout = 60_000 + RESTARTS * 40_000;
 

@@ -9,30 +9,30 @@ import { faultIn, type Order } from "./support/load.js";
 import { type Moment, Siege } from "./support/siege.js";
 import { generationIn, type Story, stateOf } from "./support/story.js";
 
-/** How many servers are killed; `PARLEY_KILLS=5000 npx vitest run test/e2e/kill-loop.test.ts` goes on for an hour. */
+/** Number of killed servers. `PARLEY_KILLS=5000 npx vitest run test/e2e/kill-loop.test.ts` runs for an hour. */
 const wanted = Number(process.env.PARLEY_KILLS ?? scaled(10, 120));
 
-/** Milliseconds for all of them. When they are over no round begins, so that a slow machine has fewer. */
+/** Time for all kills in milliseconds. No round begins after it, so a slow machine has fewer kills. */
 const enough = Math.max(wanted * 1_600, 240_000);
 
-/** So many there have to be on any machine. */
+/** Minimum number of kills on any machine. */
 const least = wanted / 2;
 
-/** Kills in the middle of a checkpoint under load, for each store. They come last, since they make the file large. */
+/** Kills in a checkpoint under load, for each store. They come last, because they make the file large. */
 const floods = 3;
 
-/** Two stores at the same time, whose clients make themselves known in different ways; in `npm test` the first. */
+/** Two concurrent stores whose clients identify repeated sends in different ways. `npm test` uses the first one. */
 const everyWay = ["idempotency key", "message id"] as const;
 const ways = process.env.PARLEY_KILLS === undefined ? some(everyWay.slice(0, 1), everyWay.slice(1)) : everyWay;
 const sieges = ways.map((way) => new Siege(way));
 
-/** Moments at which each store's servers are killed. */
+/** Moments at which the servers of each store are killed. */
 const moments: readonly Moment[] = [
   ...(["load", "stopped", "start", "recovery", "shutdown", "last checkpoint", "file moved"] as const),
   ...(noDisk === undefined ? (["full disk"] as const) : []),
 ];
 
-/** The number of streams over a binding that went on after a kill. */
+/** Number of streams over a binding that continued after a kill. */
 const wentOn = ({ clients }: Siege, name: string): number =>
   clients
     .filter(({ binding }) => binding.name === name)
@@ -40,7 +40,8 @@ const wentOn = ({ clients }: Siege, name: string): number =>
     .filter(({ resumed }) => resumed > 0).length;
 
 /**
- * A server may end by itself before it is killed, and a kill may cut no stream of a binding: further rounds then follow.
+ * True if a moment or a binding needs further rounds. A server may end before it is killed, and a kill may interrupt no
+ * stream of a binding.
  */
 const hasMissed = (siege: Siege): boolean =>
   moments.some((moment) => !siege.kills.has(moment)) || bindings.some(({ name }) => wentOn(siege, name) === 0);
@@ -62,7 +63,8 @@ describe("servers that are killed again and again, whatever they are at", () => 
           await siege.round(round);
           inTime &&= Date.now() - begin < enough;
         }
-        // One may find nothing to be moved: the next one does. Moments whose turn came again may have used up the share.
+        // A round may find nothing to checkpoint, so the next one tries again. Repeated moments may have used up the
+        // share of kills.
         const wants = (): boolean => siege.killed < share || !siege.kills.has("checkpoint under load");
         for (let round = 0; wants() && round < 2 * floods; round++) await siege.flood(round);
       }),

@@ -26,7 +26,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Reads from the operator's service on its socket. */
+/** Reads from the operator's service over its socket. */
 function read(path: string): Promise<JsonObject> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ socketPath: join(folder, "admin.sock"), path }, (response) => {

@@ -14,13 +14,13 @@ import { generationIn, logOf, resuming, say, stateOf, statusText, taskOf } from 
 
 vi.setConfig({ testTimeout: 300_000 });
 
-/** Tasks that are under way at once. */
+/** Number of concurrent tasks. */
 const TASKS = 3;
 
-/** Moments of all tasks at which a server can be killed, about: it may run for so many in one life. */
+/** Approximate number of moments in all tasks at which a server can be killed. It is the maximum for one server. */
 const MOMENTS = 90;
 
-/** `PARLEY_KILL_SEED` repeats the moments of a run. */
+/** Seed of the moments. `PARLEY_KILL_SEED` repeats those of a run. */
 const seed = Number(process.env.PARLEY_KILL_SEED ?? Math.floor(Math.random() * 2 ** 32));
 
 let home: Home;
@@ -32,7 +32,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A client that finds its task by the idempotency key of its message, and answers the questions. */
+/** A client that finds its task by its message's idempotency key and answers the questions. */
 class Client {
   task: JsonObject | undefined;
   readonly #name: string;
@@ -45,7 +45,7 @@ class Client {
     return String(this.task?.id);
   }
 
-  /** Sends the message and the answers until the task ends; throws if the server dies meanwhile. */
+  /** Sends the message and the answers until the task ends. Throws if the server dies. */
   async work(driver: Driver): Promise<void> {
     this.task = await this.#send(driver, "go", { contextId: this.#name });
     for (;;) {
@@ -68,7 +68,7 @@ class Client {
   }
 }
 
-/** Starts servers that kill themselves at a moment, until all tasks are over. @returns the number of kills */
+/** Starts servers that kill themselves at a random moment, until all tasks have ended. @returns the number of kills */
 async function untilOver(clients: readonly Client[], lives: number, random: () => number): Promise<number> {
   for (let life = 0; ; life++) {
     process.env.TEST_DIE_AT = life < lives ? String(1 + Math.floor(random() * MOMENTS)) : "0";
@@ -101,7 +101,7 @@ function notesOf(file: string): Note[] {
   });
 }
 
-/** Values of one task's steps in the agent's notes. A step that ran again after its result was stored is a fault. */
+/** Values of a task's steps in the agent's notes. A step that ran after its result was stored is a fault. */
 function valuesOf(notes: readonly Note[]): { readonly values: Map<string, string>; readonly faults: string[] } {
   const values = new Map<string, string>();
   const faults: string[] = [];
@@ -150,7 +150,7 @@ describe("a process that is killed between any two events and steps", () => {
       expect([stateOf(task), statusText(task)]).toEqual(["TASK_STATE_COMPLETED", value("task plan")]);
       expect(textsOf(task)).toEqual(expected);
       expect(values.get("on fail")).toMatch(/^The step "fail" failed: fail 0\.\d+$/);
-      // No client sees a step, and none is counted.
+      // Clients see no steps, and generations do not count them.
       const { events } = await logOf(driver, id);
       expect([...events.keys()]).toEqual(Array.from({ length: generationIn(task) - 1 }, (_, i) => i + 2));
       expect(JSON.stringify([...events.values()])).not.toMatch(/"step/);

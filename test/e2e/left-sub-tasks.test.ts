@@ -12,7 +12,10 @@ vi.setConfig({ testTimeout: 120_000 });
 const patience = { timeout: 30_000, interval: 20 };
 const { sendStreamingMessage, cancelTask } = A2AService.method;
 
-/** Calls of the other agent that have no answer: it has the message of a send then, and has not done what a cancel says. */
+/**
+ * Holds the answers of one method of the other agent. A held send has reached the agent; a held cancel has had no
+ * effect.
+ */
 class Line {
   held: typeof sendStreamingMessage | typeof cancelTask | undefined;
   arrived = 0;
@@ -60,7 +63,7 @@ async function clientOf(url: string): Promise<A2AClient> {
   return client;
 }
 
-/** What the process is killed in the middle of: what is sent to it, and the call of the other agent that has no answer then. */
+/** Moments of the kill: a message to the process, and the held method of the other agent. */
 const moments = [
   ["sends a sub-task", "wait", sendStreamingMessage],
   ["ends a task that leaves its sub-task", "leave", cancelTask],
@@ -79,7 +82,7 @@ describe("a process that is killed while it", () => {
     const client = await clientOf(first.url);
     const { taskId = "" } = await client.send(text, { returnImmediately: true });
     await expect.poll(() => line.arrived, patience).toBeGreaterThan(0);
-    // Whatever it stores at the same moment is stored by then.
+    // These calls give concurrent writes time to be stored.
     for (let call = 0; call < 20; call++) await client.getTask({ id: taskId });
     expect(await first.kill()).toMatchObject({ signal: "SIGKILL" });
     line.held = undefined;

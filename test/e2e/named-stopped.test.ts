@@ -7,7 +7,9 @@ import { seeded } from "../support/slow-store.js";
 import { root } from "./support/build.js";
 import { Home, type ServerProcess } from "./support/server-process.js";
 
-/* Tasks that clients of A2A 0.1 name, on two processes with one file that stop, die, or lose the time of day. */
+/*
+ * Tasks that clients of A2A 0.1 name, on two processes that share a file. The processes stop, die or have wrong clocks.
+ */
 
 type Json = Record<string, unknown>;
 
@@ -45,7 +47,7 @@ const say = (id: string, text: string): Json => ({
   message: { role: "user", parts: [{ type: "text", text }] },
 });
 
-/** Sends a message until it is answered, under a key, as a client does whose server was away. */
+/** Repeats a message under a key until it is answered, like a client whose server was away. */
 async function send(to: ServerProcess, name: string, text: string, tries = 60): Promise<Json> {
   for (let left = tries; ; left--) {
     const headers = { "idempotency-key": `${name} ${text}` };
@@ -56,7 +58,7 @@ async function send(to: ServerProcess, name: string, text: string, tries = 60): 
   }
 }
 
-/** What clients have said in all tasks of a name, in no order. A task that is reopened begins with the messages before it. */
+/** Messages of clients in all tasks of a name, sorted. A reopened task begins with the earlier messages. */
 async function said(at: ServerProcess, name: string): Promise<string[]> {
   const params = { contextId: `session of ${name}`, historyLength: 100, pageSize: 100 };
   const { result } = await call(at, "ListTasks", params, { "a2a-version": "1.0" });
@@ -109,7 +111,7 @@ describe("tasks that clients of 0.1 name, on two processes", { timeout: 120_000 
       await begun;
       const others = send(two, name, "there");
       one = await home.start();
-      // The client whose answer is lost sends it again, as it is.
+      // The client that lost the answer repeats its message unchanged.
       await Promise.all([others, send(one, name, "here")]);
     }
     for (const name of names) {

@@ -18,7 +18,7 @@ class OldClient {
     return ((await response.json()) as { result: Json }).result;
   }
 
-  /** Events of a stream with their ids, until there are enough, or it ends or breaks. */
+  /** Reads events of a stream with their ids, until there are enough or the stream ends or breaks. */
   async events(
     method: string,
     params: Json,
@@ -55,11 +55,11 @@ const say = (id: string, text: string): Json => ({
   message: { role: "user", parts: [{ type: "text", text }] },
 });
 
-/** Asks for the ids of events, which clients of 0.1 do not expect. */
+/** Requests ids of events, which clients of 0.1 do not expect. */
 const resume = { "a2a-extensions": RESUME_EXTENSION };
 const v1 = { "a2a-version": "1.0" };
 
-/** An execution that its process left behind is claimed at once. */
+/** The lease is long, but a single process claims an abandoned execution immediately. */
 const home = new Home("--lease", "10m");
 let server: ServerProcess;
 let client: OldClient;
@@ -118,7 +118,7 @@ describe("tasks that clients of 0.1 have named, after kill -9", () => {
     const headers = { "last-event-id": last?.[0] ?? "" };
     const rest = await client.events("tasks/resubscribe", { id: "streams" }, Number.POSITIVE_INFINITY, headers);
     const told = rest.map(([, event]) => event);
-    // The crash may have come before anything more was stored.
+    // The crash may have come before another event was stored.
     for (const event of told.slice(0, -1)) expect(event).toMatchObject({ artifact: { index: 0, append: true } });
     expect(told.at(-1)).toMatchObject({ id: "streams", status: { state: "failed" }, final: true });
     const keptAs = namedTaskId({ tenant: "", owner: "" }, "streams");

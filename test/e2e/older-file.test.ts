@@ -20,7 +20,7 @@ beforeEach(() => {
 
 afterEach(() => home.leave());
 
-/** Serves the file with a program while `work` runs, and stops the server in order. */
+/** Serves the file with a program while `work` runs. Then stops the server in order. */
 async function serving<T>(main: string, work: (server: ServerProcess) => Promise<T>): Promise<T> {
   home.main = main;
   const server = await home.start();
@@ -31,7 +31,7 @@ async function serving<T>(main: string, work: (server: ServerProcess) => Promise
   }
 }
 
-/** Calls a server once over REST. @returns the task of the answer, or undefined for an error */
+/** Makes a REST call. @returns the task of the answer, or undefined for an error */
 async function call(server: ServerProcess, method: string, request: JsonObject): Promise<JsonObject | undefined> {
   const driver = bindings.find(({ name }) => name === "rest")?.connect(server);
   const answer = await driver?.call(method, request);
@@ -86,7 +86,7 @@ describe("a file of an older version", { timeout: 120_000 }, () => {
       expect(await stateIn(server, await send(server, "echo which", { taskId: open }))).toBe("TASK_STATE_COMPLETED");
       expect(await stateIn(server, await send(server, "echo again"))).toBe("TASK_STATE_COMPLETED");
     });
-    // The present program upgrades the file that went back once more.
+    // The current program upgrades the file again.
     await serving(present, async (server) => expect(await stateIn(server, open)).toBe("TASK_STATE_COMPLETED"));
     expectSoundFile(home.store);
   });

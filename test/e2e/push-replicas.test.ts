@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 afterAll(endDatabase);
 
-/** @param leaseMs after which a silent server loses its deliveries; a starved one is silent too */
+/** @param leaseMs time after which a silent server loses its deliveries; a starved server is silent too */
 async function start(store: SharedStore, leaseMs: number): Promise<ServerProcess[]> {
   const push = ["--push", "--push-allow-http", "--push-ports", `${receiver.port}`, "--push-allow", "127.0.0.1"];
   const limits = ["--max-deliveries-per-host", "32", "--max-deliveries-per-host-per-second", "100000"];
@@ -39,7 +39,7 @@ function connect(server: ServerProcess): Driver {
   return driver;
 }
 
-/** Orders as many tasks of each server, with two webhooks each. Those of a server that dies may fail. */
+/** Creates tasks on each server, with two webhooks each. Calls to a server that dies may fail. */
 function order(servers: readonly ServerProcess[], name: string, count: number, text: string): Promise<unknown> {
   const all = servers.flatMap((server, at) => {
     const driver = connect(server);
@@ -48,7 +48,7 @@ function order(servers: readonly ServerProcess[], name: string, count: number, t
   return Promise.allSettled(all);
 }
 
-/** Notifications that came before under their id. */
+/** Notifications whose id has arrived before. */
 function repeats(): Hit[] {
   const seen = new Set<string>();
   return receiver.hits.filter(({ id, path }) => {
@@ -96,7 +96,7 @@ describe.each(sharedStores)("three servers that share $name", { timeout: 400_000
     await expectAllOf(receiver, connect(servers[0] as ServerProcess));
     expect(receiver.overlaps).toBe(0);
     for (const { at } of repeats()) expect(at).toBeGreaterThan(killed[0] as number);
-    // Of each configuration those since its position was last saved, of each process that died.
+    // For each configuration and killed process, the notifications since its position was last saved.
     const again = new Map(repeats().map(({ path }) => [path, repeats().filter((hit) => hit.path === path).length]));
     for (const [path, hits] of again) expect(hits, path).toBeLessThan(62 * killed.length);
     expect(again.size).toBeLessThan(pathsOf(receiver).length);

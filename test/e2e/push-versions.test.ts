@@ -24,7 +24,7 @@ interface Body {
 const textIn = ({ artifacts = [] }: Body): string =>
   artifacts.flatMap(({ parts }) => parts.map(({ text = "" }) => text)).join("");
 
-/** Sends a message as a client of 0.3 does, with a webhook. @returns id of its task */
+/** Sends a message with a webhook as a client of 0.3. @returns id of its task */
 async function order({ url }: ServerProcess, text: string, webhook: string): Promise<string> {
   const message = { kind: "message", messageId: webhook, role: "user", parts: [{ kind: "text", text }] };
   const configuration = { blocking: false, pushNotificationConfig: { url: webhook, token: "t" } };
@@ -39,7 +39,7 @@ interface Update {
   readonly append?: boolean;
 }
 
-/** What a task of a stream has after each of its events: its text, by the generation. */
+/** The text of a task after each event of a stream, by generation. */
 function textsOf(events: ReadonlyMap<number, JsonObject>): Map<number, string> {
   const texts = new Map<number, string>();
   let text = "";
@@ -87,7 +87,7 @@ describe("servers that are killed in the middle of deliveries to webhooks of 0.3
       let next = 1;
       for (const { generation, body, headers } of receiver.of(path)) {
         expect(headers).toMatchObject({ "content-type": "application/json", "x-a2a-notification-token": "t" });
-        // Those before were accepted, and one that comes again is what it was.
+        // The earlier notifications were accepted, and a repeated one is unchanged.
         expect(generation).toBeLessThanOrEqual(next);
         if (generation < next) expect(body).toBe(bodies.get(generation));
         else next++;

@@ -45,7 +45,7 @@ describe("servers that are killed in the middle of thousands of deliveries", { t
         Array.from({ length: 20 }, (_, i) => order(driver, `${round}-${i}`, "stream 60 16 5")),
       ).catch(() => {});
       const before = receiver.hits.length;
-      // In the middle of it, each time at another place.
+      // Kills the server during the deliveries, at another point in each round.
       await expect.poll(() => receiver.hits.length, patience).toBeGreaterThan(before + 300 + 173 * round);
       await server.kill();
       await orders;
@@ -57,7 +57,7 @@ describe("servers that are killed in the middle of thousands of deliveries", { t
     const events = await expectAll(driver);
     expect(events).toBeGreaterThan(rounds * 334);
     expect(receiver.overlaps).toBe(0);
-    // Some were sent when the server was killed, and are sent again.
+    // Notifications in progress at a kill are sent again.
     expect(new Set(receiver.hits.map(({ id }) => id)).size).toBeLessThan(receiver.hits.length);
     driver.close();
     expect(await server.stop()).toMatchObject({ code: 0 });
@@ -95,7 +95,7 @@ describe("two servers on one file", { timeout: 400_000 }, () => {
         Array.from({ length: 10 }, (_, i) => order(driver, `${round}-${at}-${i}`, "stream 60 16 10")),
       );
       sent += 20;
-      // Those of the one that is killed may not have been answered.
+      // Calls to the killed server may have no answer.
       const settledOrders = Promise.allSettled(orders);
       const before = receiver.hits.length;
       await expect.poll(() => receiver.hits.length, patience).toBeGreaterThan(before + 200 + 150 * round);

@@ -5,28 +5,28 @@ import { bindings } from "../support/drivers.js";
 import { Home, type ServerProcess } from "./support/server-process.js";
 import { generationIn, logOf, resuming, Story, say, settled, stateOf, statusText, taskOf } from "./support/story.js";
 
-/** Twenty thousand pieces, one each millisecond: it is still in the middle of its work when the server is killed. */
+/** Twenty thousand pieces, one each millisecond, so that the kill interrupts the work. */
 const longStream = "stream 20000 20 1";
 
-/** It has to be at work when the server is killed as well, and is waited for when it runs again. */
+/** Long enough that the kill interrupts it, and short enough to wait for its second run. */
 const longWait = "wait 5000";
 
-/** What one client had under way over its binding when the server was killed. */
+/** The open calls of one client over its binding at the time of the kill. */
 interface Client {
   readonly binding: BindingName;
-  /** Of a stream that began with the message. */
+  /** The stream that began with the message. */
   readonly stream: Story;
-  /** Of a subscription of the same task, from somewhere in the middle. */
+  /** A subscription to the same task that began in the middle. */
   readonly subscription: Story;
-  /** Of a stream on a task that its agent wants to be restarted. */
+  /** The stream of a task whose agent restarts. */
   readonly wait: Story;
-  /** How a blocking send on such a task ended. */
+  /** A blocking send to such an agent. */
   readonly blocking: Promise<Reply>;
   /** A task that waits for an answer. */
   readonly asked: JsonObject;
 }
 
-/** Who has the file alone does not wait for the lease of a dead process: this one would outlast the tests. */
+/** A single process does not wait for the lease of a dead one. This lease is longer than the tests. */
 const home = new Home("--lease", "10m");
 let server: ServerProcess;
 let clients: Client[];
@@ -42,14 +42,14 @@ beforeAll(async () => {
 
 afterAll(() => home.leave());
 
-/** Brings a client's calls under way: all of them have been accepted, and the streams are in their middle. */
+/** Starts a client's calls. Returns when all are accepted and the streams have events. */
 async function begin(driver: Driver): Promise<Client> {
   const { name: binding } = driver;
   const [stream, subscription, wait] = [new Story(), new Story(), new Story()];
   void stream.follow(driver.stream("SendStreamingMessage", say(longStream), resuming()));
   void wait.follow(driver.stream("SendStreamingMessage", say(longWait), resuming()));
   const blocking = driver.call("SendMessage", keptWaiting(binding), resuming({ "Idempotency-Key": binding }));
-  // It breaks with the connection, and how it does is another matter for each binding.
+  // The call fails with the connection, in a different way for each binding.
   blocking.catch(() => {});
   const options = resuming({ "Idempotency-Key": `ask ${binding}` });
   const { message } = await driver.call("SendMessage", say("ask Which colour?"), options);
@@ -63,7 +63,7 @@ function keptWaiting(binding: BindingName): JsonObject {
   return say(longWait, { contextId: `blocking ${binding}` });
 }
 
-/** Waits until there is a task in a context. */
+/** Waits until a context has a task. */
 async function accepted(driver: Driver, contextId: string): Promise<void> {
   for (;;) {
     const { message } = await driver.call("ListTasks", { contextId });
@@ -71,7 +71,7 @@ async function accepted(driver: Driver, contextId: string): Promise<void> {
   }
 }
 
-/** Runs a check for each client over its own binding, and as if they did not know of each other. */
+/** Runs a check for each client over its own binding, all at once. */
 async function forEach(check: (client: Client, driver: Driver) => Promise<void>): Promise<void> {
   const runs = bindings.map(async (binding) => {
     const driver = binding.connect(server);
@@ -139,7 +139,7 @@ describe("a server that is killed and started again", { timeout: 60_000 }, () =>
 
   it("answers a blocking send that comes again under its key with the task of the first", () =>
     forEach(async ({ binding, blocking }, driver) => {
-      // Some bindings have an error of the call for it, some one of the connection.
+      // Some bindings report an error of the call, and some an error of the connection.
       const first = await blocking.catch(() => ({ message: undefined }));
       expect(first.message).toBeUndefined();
       const again = await driver.call("SendMessage", keptWaiting(binding), resuming({ "Idempotency-Key": binding }));
@@ -177,12 +177,12 @@ describe("a server that is killed and started again", { timeout: 60_000 }, () =>
     }));
 });
 
-/** A new stream from where a story stands. */
+/** Resumes a stream after the last event of a story. */
 function resumed(driver: Driver, { taskId, generation }: Story): ReturnType<Driver["stream"]> {
   return driver.stream("SubscribeToTask", { id: taskId }, resuming({ "Parley-After-Generation": `${generation}` }));
 }
 
-/** What the log has of the generations that a story covers: the story has to have neither more nor less. */
+/** The events of the log in the generations that a story covers. The story should have exactly these. */
 function eventsSince(log: Story, story: Story): Map<number, JsonObject> {
   const [first = 0] = story.events.keys();
   return new Map([...log.events].filter(([generation]) => generation >= first));

@@ -31,7 +31,7 @@ afterEach(async () => {
   await home.leave();
 });
 
-/** Sends ten messages over each binding; gives the tasks that were acknowledged. */
+/** Sends ten messages over each binding. Returns the acknowledged tasks. */
 async function sendMany(): Promise<string[]> {
   const sends = drivers.flatMap((driver) =>
     Array.from({ length: 10 }, async (_, index) => {
@@ -65,11 +65,11 @@ describe("a server whose file is changed under it", { timeout: 120_000 }, () => 
       const copy = `${home.store}-copy`;
       const db = openDatabase(home.store);
       db.exec(`VACUUM INTO '${copy}'`);
-      // What was acknowledged before is no part of the log that is cut.
+      // The checkpoint moves the acknowledged tasks out of the log that is cut.
       db.pragma("wal_checkpoint(PASSIVE)");
       db.close();
       change(home.store, copy);
-      // From the very moment on.
+      // Sends fail from this moment on.
       expect(await sendMany()).toEqual([]);
       if (end === "is killed") await server.kill();
       else expect(await within(60_000, server.exited, () => server.log)).toEqual({ code: 75, signal: null });

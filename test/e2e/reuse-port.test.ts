@@ -23,7 +23,7 @@ afterEach(async () => {
   await home.leave();
 });
 
-/** Resolves when each binding has had an answer, and its first stream has begun. */
+/** Resolves when each binding has completed a call and its first stream has begun. */
 const areAtWork = (callers: readonly Callers[]): Promise<void> =>
   expect.poll(() => Math.min(...callers.map(({ tally }) => tally.calls))).toBeGreaterThan(2);
 
@@ -43,7 +43,7 @@ describe.runIf(sharesPorts)("two servers on one port, of which the first ends un
       const before = callers.map(({ tally }) => tally.calls);
       const advance = (): number => Math.min(...callers.map(({ tally }, at) => tally.calls - (before[at] ?? 0)));
       await expect.poll(advance).toBeGreaterThan(2);
-      // Each stream ends, on the server that stays.
+      // Waits until each stream has ended on the remaining server.
       await sleep(1_500);
       stop.abort();
     };

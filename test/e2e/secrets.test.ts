@@ -13,14 +13,17 @@ import { bindings } from "../support/drivers.js";
 import { Home, type ServerProcess } from "./support/server-process.js";
 import { say } from "./support/story.js";
 
-/** One secret of each kind goes through a server, right and wrong, over every binding; then all that it said and stored is looked through. */
+/**
+ * Sends secrets of each kind through a server, valid and invalid, over every binding. Then searches its answers, logs
+ * and stored files.
+ */
 
 const canary = (): string => `Ck${randomBytes(16).toString("hex")}`;
 
 const keys = { header: canary(), query: canary(), cookie: canary() };
 const bearer = canary();
 const password = canary();
-/** What nobody has: a guess. */
+/** Invalid credentials. */
 const wrong = {
   key: canary(),
   query: canary(),
@@ -31,7 +34,7 @@ const wrong = {
 };
 const opaque = canary();
 const claim = canary();
-/** Of webhooks. */
+/** Secrets of webhooks. */
 const hooks = {
   token: canary(),
   credentials: canary(),
@@ -40,7 +43,7 @@ const hooks = {
   password: canary(),
   odd: canary(),
 };
-/** What clients and agents say. It is in answers to its owner, and in the store, and nowhere else. */
+/** A text of clients and agents. Only answers to its owner and the store may contain it. */
 const said = canary();
 const encryptionKey = randomBytes(32).toString("base64");
 const webhookSecret = randomBytes(32).toString("base64");
@@ -48,7 +51,7 @@ const cookieless = canary();
 const privateKey = (): string =>
   generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }) as string;
 const [signingKey, cardKey] = [privateKey(), privateKey()];
-/** Any line of a key is one too many, and so is its secret number as a JWK has it. */
+/** Parts of a private key that must not appear: its lines, and the secret number of its JWK. */
 const linesOf = (name: string, pem: string): Record<string, string> => ({
   ...Object.fromEntries(
     pem
@@ -72,7 +75,7 @@ let issuer: TestIssuer;
 let receiver: Receiver;
 let home: Home;
 let server: ServerProcess;
-/** What callers were answered: errors alone for what concerns the owner's own text. */
+/** Answers to callers. The owner's own text is removed, except from errors. */
 const answers: string[] = [];
 const refusals: string[] = [];
 const logs: string[] = [];
@@ -95,7 +98,7 @@ async function call(
   return reply.message;
 }
 
-/** Calls with right and wrong credentials of every kind, and with webhooks that take, refuse, and must not be. */
+/** Makes calls with valid and invalid credentials of every kind. Its webhooks accept, refuse or are forbidden. */
 async function everything(driver: Driver, index: number): Promise<void> {
   const right = versioned({ "X-Key": keys.header });
   const hook = (path: string, more: JsonObject = {}): JsonObject => ({
@@ -157,7 +160,7 @@ async function everything(driver: Driver, index: number): Promise<void> {
   }
 }
 
-/** The same as clients of 0.3 and 0.1 ask for it: what is set with secrets, what is read, and what is refused. */
+/** Makes the corresponding calls of 0.3 and 0.1: sets secrets, reads configurations and causes refusals. */
 async function older(index: number): Promise<void> {
   const ask = async (method: string, params: object, key = keys.header): Promise<{ id?: string }> => {
     const headers = { "content-type": "application/json", "x-key": key };
@@ -165,7 +168,7 @@ async function older(index: number): Promise<void> {
     const answer = await fetch(server.url, { method: "POST", headers, body });
     const text = await answer.text();
     const { result, error } = JSON.parse(text) as { result?: { id?: string }; error?: object };
-    // Their clients find the token that they sent in the answer to it.
+    // Clients of these versions expect their token in the answer that sets it.
     const told = /pushNotification(Config)?\/set$/.test(method) ? text.replaceAll(hooks.token, "") : text;
     answers.push(JSON.stringify([...answer.headers]) + told.replaceAll(said, ""));
     if (error !== undefined) refusals.push(JSON.stringify(error));
@@ -241,7 +244,7 @@ beforeAll(async () => {
     const drivers = bindings.map((binding) => binding.connect(server));
     for (const [index, driver] of drivers.entries()) await everything(driver, 10 * round + index);
     await older(round);
-    // An issuer that is out of order is told about in the log.
+    // The log reports an issuer that fails.
     issuer.mood = "lies";
     await issuer.rotate({ keepOld: false });
     const unknown = [await issuer.token({ secret: claim }), canary()];
@@ -264,7 +267,7 @@ beforeAll(async () => {
       interval: 500,
     });
     logs.push(await dead());
-    // With the log of SQLite, which a server takes away at its end.
+    // Reads the files before the end of the server, which removes SQLite's log.
     const folder = dirname(home.store);
     for (const name of readdirSync(folder)) stored.push([name, readFileSync(join(folder, name), "latin1")]);
     for (const driver of drivers) driver.close();
@@ -281,7 +284,7 @@ afterAll(async () => {
   rmSync(files, { recursive: true, force: true });
 });
 
-/** What is a secret wherever it is found, with its name and its other spellings. */
+/** All secrets by name, including their other encodings. */
 function secrets(): [string, string][] {
   const plain: Record<string, string> = {
     ...keys,
@@ -320,7 +323,7 @@ describe("secrets of a server that was called in every way", () => {
   });
 
   it("are in no answer", () => {
-    // The owner of a configuration gets its URL back.
+    // The owner of a configuration may read its URL.
     const known = (name: string): boolean => /^webhook (path|query)/.test(name);
     expect(foundIn(answers.join("\n")).filter((name) => !known(name))).toEqual([]);
     expect(foundIn(refusals.join("\n"), [["what was said", said]])).toEqual([]);

@@ -12,7 +12,7 @@ let two: ServerProcess;
 
 afterAll(endDatabase);
 
-/** Has a task executed by the first server, and says which it is. */
+/** Starts a task on the first server. Returns its id. */
 async function begin(driver: Driver, text: string): Promise<string> {
   const request = { ...say(text), configuration: { returnImmediately: true } };
   const { message } = await driver.call("SendMessage", request, resuming());

@@ -24,13 +24,13 @@ async function startAgain(): Promise<void> {
   drivers = bindings.map((binding) => binding.connect(server));
 }
 
-/** A stream that has begun, and how it is going to end. */
+/** An open stream with a promise of its end. */
 interface Following {
   readonly story: Story;
   readonly ended: Promise<Ending>;
 }
 
-/** Begins a task for each binding and follows it; resolves when all agents are at work. */
+/** Starts and follows a task over each binding. Resolves when all agents work. */
 async function followEach(text: string): Promise<Following[]> {
   const following = drivers.map((driver) => {
     const story = new Story();
@@ -40,7 +40,7 @@ async function followEach(text: string): Promise<Following[]> {
   return following;
 }
 
-/** Sends a message for each binding whose answer has to be waited for; resolves when all agents are at work. */
+/** Sends a blocking message over each binding. Resolves when all agents work. */
 async function sendEach(text: string): Promise<Promise<Reply>[]> {
   const replies = drivers.map((driver) => driver.call("SendMessage", say(text, { contextId: "sent" }), resuming()));
   for (const reply of replies) reply.catch(() => {});
@@ -101,7 +101,7 @@ describe("a server that is asked to end", { timeout: 60_000 }, () => {
       expect(statusText(stopped)).toBe("The server was shut down before the agent finished.");
       const id = again[i]?.story.taskId ?? "";
       const restarted = await taskOf(driver, id, { "Parley-After-Generation": "2", "Parley-Wait": "10" });
-      // An orderly end counts for nothing, but the agent knows that it ran before.
+      // An orderly shutdown does not count as a failure, but the agent sees the next attempt number.
       const said = [stateOf(restarted), statusText(restarted)];
       expect(said).toEqual(["TASK_STATE_WORKING", "Waiting again: attempt 2."]);
       await driver.call("CancelTask", { id });
@@ -112,7 +112,7 @@ describe("a server that is asked to end", { timeout: 60_000 }, () => {
     const following = await followEach("wait 60000");
     const [paused] = await followEach("ask Which colour?");
     server.signal("SIGTERM");
-    // What comes within this time of the first signal counts as the same key.
+    // Further signals within this time count as the same key press.
     await new Promise((resolve) => setTimeout(resolve, 500));
     server.signal("SIGTERM");
     const exit = await within(5_000, server.exited, () => "The server does not end.");
@@ -137,7 +137,7 @@ describe("a server that is asked to end", { timeout: 60_000 }, () => {
   });
 });
 
-/** What an orchestrator is told. */
+/** The answer to an orchestrator. */
 async function healthOf(path: string): Promise<[number, unknown]> {
   const response = await fetch(`${server.url}/${path}`);
   return [response.status, await response.json()];

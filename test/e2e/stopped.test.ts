@@ -11,7 +11,7 @@ import type { Home, ServerProcess } from "./support/server-process.js";
 import { endDatabase, type SharedStore, sharedStores } from "./support/shared-stores.js";
 import { logOf, resuming, say, settled, stateOf, statusText } from "./support/story.js";
 
-/** Long enough that a healthy process on a busy machine says several times within it that it lives. */
+/** Long enough for several heartbeats of a healthy process on a busy machine. */
 const leaseMs = 2_000;
 
 let home: Home;
@@ -20,7 +20,7 @@ let two: ServerProcess;
 let here: Driver;
 let there: Driver;
 
-/** Two servers on one store; their clocks jump as a file says. */
+/** Starts two servers on one store. A file sets their clocks. */
 async function start(store: SharedStore): Promise<void> {
   const clock = pathToFileURL(join(root, "test/fixtures/jumping-clock.mjs")).href;
   home = store.home("--lease", `${leaseMs}ms`);
@@ -35,7 +35,7 @@ const clockFile = (): string => join(home.folder, "clock");
 
 afterAll(endDatabase);
 
-/** Has a task executed by a server, and waits until it is stored. */
+/** Starts a task on a server. Returns when it is stored. */
 async function begin(text: string, driver: Driver = here): Promise<string> {
   const request = { ...say(text), configuration: { returnImmediately: true } };
   const { message } = await driver.call("SendMessage", request, resuming());
@@ -44,8 +44,8 @@ async function begin(text: string, driver: Driver = here): Promise<string> {
 }
 
 /**
- * Stops the first server between two commits. In the middle of one it would keep the file's lock, and the other server
- * could write nothing until it continues (docs/recovery.md).
+ * Stops the first server between two commits. In the middle of a commit, it would hold the file's lock, and the other
+ * server could not write until it continues (docs/recovery.md).
  */
 async function stopFirst(): Promise<void> {
   for (let attempt = 1; ; attempt++) {
@@ -61,7 +61,7 @@ async function stopFirst(): Promise<void> {
   }
 }
 
-/** Which attempts made the marks of a task, in the order of its log. */
+/** The attempts that wrote the marks of a task, in the order of its log. */
 async function attemptsOf(driver: Driver, id: string): Promise<string[]> {
   const { events } = await logOf(driver, id);
   return [...events.values()].flatMap((event) => {
@@ -84,14 +84,14 @@ describe.each(sharedStores)("two servers on $name", { timeout: 120_000 }, (store
     const ids = await Promise.all([begin("mark 60 100"), begin("mark 60 100")]);
     await sleep(1_000);
     await stopFirst();
-    // The other one has taken them over, and is at work on them, when the first one wakes up.
+    // The other server has taken over the tasks when the first one continues.
     await expect.poll(async () => (await attemptsOf(there, ids[0] as string)).at(-1), { timeout: 60_000 }).toBe("2");
     one.signal("SIGCONT");
     const tasks = await Promise.all(ids.map((id) => settled(there, id)));
     for (const [index, task] of tasks.entries()) {
       expect(statusText(task)).toBe("attempt 2");
       const attempts = await attemptsOf(there, ids[index] as string);
-      // Once there is a mark of the second attempt there is none of the first one any more.
+      // No mark of the first attempt follows one of the second.
       expect(attempts).toEqual([...attempts].sort());
       expect(attempts.filter((attempt) => attempt === "2")).toHaveLength(60);
       expect(await attemptsOf(here, ids[index] as string)).toEqual(attempts);
@@ -125,7 +125,7 @@ describe.each(sharedStores)("two servers on $name", { timeout: 120_000 }, (store
     writeFileSync(clockFile(), `${hours * 3_600_000}`);
     const task = await settled(there, id);
     expect(statusText(task)).toBe("attempt 1");
-    // It did jump.
+    // The clock has jumped.
     const stamp = String((task.status as JsonObject).timestamp);
     expect(Math.round((Date.parse(stamp) - Date.now()) / 3_600_000)).toBe(hours);
   });

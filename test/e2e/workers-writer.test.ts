@@ -168,7 +168,7 @@ describe("the process that writes for workers", { timeout: 240_000 }, () => {
   });
 });
 
-/** Resolves when both workers take connections. */
+/** Resolves when both workers accept connections. */
 async function reachesBoth(): Promise<void> {
   const ready = (): number => server.log.split("the server is ready").length - 1;
   await expect.poll(ready, { timeout: 30_000 }).toBe(2);

@@ -10,7 +10,7 @@ import { endDatabase, workerStores } from "./support/shared-stores.js";
 import { logOf, resuming, Story, say, settled, stateOf, taskOf } from "./support/story.js";
 import { childrenOf, isAlive, processOf, reaches, workersOf } from "./support/workers.js";
 
-/** Longer than any test: what is taken over within it was not taken over because its lease had passed. */
+/** A lease longer than any test, so that no takeover waits for its end. */
 const LEASE = ["--lease", "10m"];
 
 let home: Home;
@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const driver of drivers) driver.close();
   const left = childrenOf(server.pid);
   await home.leave();
-  // The workers of a killed primary process end by themselves.
+  // The workers end when their primary process was killed.
   await within(30_000, ended(left), () => `${left} are still there.`);
 });
 
@@ -30,7 +30,7 @@ async function ended(pids: readonly number[]): Promise<void> {
   while (pids.some(isAlive)) await sleep(20);
 }
 
-/** Clients of HTTP/1.1, each of which has a connection of its own. */
+/** HTTP/1.1 clients, each with its own connection. */
 const rest = bindings.find(({ name }) => name === "rest");
 
 function connect(binding = rest): Driver {
@@ -94,7 +94,7 @@ describe.each(workerStores)("parley serve --workers 2 on $name", { timeout: 120_
       expect(numbersOf(await taskOf(connect(), story.taskId))).toEqual(Array.from({ length: 60 }, (_, n) => n + 1));
       expect((await logOf(connect(), story.taskId)).generation).toBe(story.generation);
     }
-    // Some were of the killed one, and another one has its place.
+    // The killed worker had some of the tasks, and another one has replaced it.
     expect(server.log).toContain("took over interrupted tasks");
     const now = await reaches(() => connect(), 2);
     expect(now).toEqual(new Set(workersOf(server.pid)));
@@ -120,8 +120,8 @@ describe.each(workerStores)("parley serve --workers 2 on $name", { timeout: 120_
     expect(await strict).toBeGreaterThan(10);
     for (const { tally, name } of callers) {
       expect(tally.calls, name).toBeGreaterThan(5);
-      // An HTTP/2 client that reads the GOAWAY between making a call and writing it refuses the call itself (RFC 9113,
-      // 8.7): at most once for each worker that is replaced.
+      // An HTTP/2 client refuses a call that it made just before it read the GOAWAY (RFC 9113, 8.7). This happens at
+      // most once for each replaced worker.
       const isHttp2 = ["grpc", "connect"].includes(name);
       const broken = tally.broken.filter((message) => !isHttp2 || !message.includes("NGHTTP2_REFUSED_STREAM"));
       expect([tally.refused, broken], name).toEqual([[], []]);
@@ -157,7 +157,7 @@ describe.each(workerStores)("parley serve --workers 2 on $name", { timeout: 120_
   });
 });
 
-/** Calls by a client of HTTP/1.1 that keeps its connection and repeats nothing. @returns the number of calls */
+/** Makes calls with an HTTP/1.1 client that keeps its connection and never retries. @returns the number of calls */
 async function keptAlive(stop: AbortSignal): Promise<number> {
   let calls = 0;
   for (; !stop.aborted; calls++) {

@@ -4,21 +4,20 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openDatabase } from "../../support/database.js";
 
-/** The repository. */
 export const root: string = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** A file of each build, all of which are written every time. */
+/** A file of the build. Each build writes all files. */
 const compiled = join(root, "dist", "src", "cli", "main.js");
 
-/** What ends up in `dist`, and how. */
+/** Sources of `dist`. */
 const sources = ["src", "contract", "gen", "examples/probe", "tools/build.mjs", "tools/lean.mjs", "package.json"];
 
 let checked = false;
 
 /**
- * Builds the command line and the example, unless all that was built is younger than its sources. Several test
- * files may ask for it at the same time: a lock lets one of them do it while the others wait. The lock is that of a
- * database file, because the system lifts it when its holder dies.
+ * Builds the command line and the example, unless the build is newer than all sources. A lock lets one of several test
+ * files build while the others wait. It is a lock of a database file, because the system releases it when its holder
+ * dies.
  */
 export function build(): void {
   if (checked) return;
@@ -37,7 +36,7 @@ function isCompiled(): boolean {
   return isYounger(compiled, sources);
 }
 
-/** True if a built file exists and is younger than all sources. */
+/** True if a built file exists and is newer than all sources. */
 export function isYounger(built: string, sources: readonly string[]): boolean {
   if (!existsSync(built)) return false;
   return statSync(built).mtimeMs > Math.max(...sources.map((path) => youngest(join(root, path))));
@@ -52,7 +51,7 @@ function compile(): void {
   }
 }
 
-/** When a file, or the youngest file in a folder, was changed last, in milliseconds. */
+/** Time of the last change of a file or of the newest file in a folder, in milliseconds. */
 function youngest(path: string): number {
   const stat = statSync(path);
   if (!stat.isDirectory()) return stat.mtimeMs;

@@ -4,36 +4,36 @@ import type { Driver } from "../../support/driver.js";
 import type { WireError } from "../../support/wire-error.js";
 import { resuming, Story, say } from "./story.js";
 
-/** What clients of one binding saw while servers were exchanged. */
+/** Results of clients of one binding while servers are replaced. */
 export interface Tally {
-  /** Calls with one answer, and streams, that ended as they should. */
+  /** Completed unary calls and completed streams. */
   calls: number;
   streams: number;
-  /** The errors of calls and streams that were refused with UNAVAILABLE before their first event, and sent again. */
+  /** Errors of calls and streams that were refused with UNAVAILABLE before their first event and then retried. */
   readonly refused: string[];
-  /** Streams that ended with UNAVAILABLE after an event, and were resumed. */
+  /** Streams that ended with UNAVAILABLE after an event and were resumed. */
   resumed: number;
   /**
-   * Connections that broke. A client of HTTP/1.1 may send a call on a kept connection at the moment when the server closes it
-   * (RFC 9112, 9.3.1), and sends it again on another one.
+   * Errors of broken connections. An HTTP/1.1 client may send a call on a kept connection while the server closes it
+   * (RFC 9112, 9.3.1), and then retries on another one.
    */
   readonly broken: string[];
   /** The longest call, in milliseconds. */
   longestMs: number;
 }
 
-/** Delay before a refused call is sent again, in milliseconds. Servers ask for a second, which is long for a test. */
+/** Delay before a retry, in milliseconds. Servers ask for a second, which is long for a test. */
 const RETRY_MS = 50;
 
-/** How often a call is sent before it has failed. */
+/** Number of attempts before a call fails. */
 const TRIES = 100;
 
 /** Pieces of a stream that takes about a second. */
 const PIECES = 20;
 
 /**
- * Clients of one binding that follow the rules for retries (docs/deploying.md): UNAVAILABLE and broken connections are tried
- * again, and nothing else.
+ * Clients of one binding that follow the rules for retries (docs/deploying.md). They retry only after UNAVAILABLE and
+ * broken connections.
  */
 export class Callers {
   readonly tally: Tally = { calls: 0, streams: 0, refused: [], resumed: 0, broken: [], longestMs: 0 };
@@ -45,13 +45,13 @@ export class Callers {
     return this.#driver.name;
   }
 
-  /** @param pieces how many each stream has, every 50 ms one */
+  /** @param pieces number of pieces of each stream, one every 50 ms */
   constructor(driver: Driver, pieces: number = PIECES) {
     this.#driver = driver;
     this.#pieces = pieces;
   }
 
-  /** Sends short messages one after the other, until the signal. @throws for an answer that is not the right one */
+  /** Sends short messages one after the other until the signal. @throws for a wrong answer */
   async call(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       const text = `echo ${this.#driver.name} ${this.#messages++}`;
@@ -64,7 +64,7 @@ export class Callers {
     }
   }
 
-  /** Follows tasks one after the other, until the signal. @throws for an event that is missing, doubled or wrong */
+  /** Follows tasks one after the other until the signal. @throws for a missing, duplicate or wrong event */
   async stream(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       const story = new Story();
@@ -72,7 +72,7 @@ export class Callers {
       for (let tries = 0; !(await this.#over(story, text)); tries++) {
         if (tries > TRIES) throw new Failed(`The stream ${text} does not end.`);
       }
-      // Creation, working, the pieces, and the end; the story has seen that none is missing or doubled.
+      // Events: creation, working, the pieces and the end. The story has checked for missing and duplicate events.
       const last = this.#pieces + 3;
       if (story.state !== "TASK_STATE_COMPLETED" || story.generation !== last) {
         throw new Failed(`The stream ends at generation ${story.generation} of ${last}, ${story.state}.`);
@@ -95,7 +95,7 @@ export class Callers {
     throw new Failed(`${text} is refused all the time.`);
   }
 
-  /** Begins a stream, or goes on with it. @returns true if it has ended */
+  /** Starts or resumes a stream. @returns true if it has ended */
   async #over(story: Story, text: string): Promise<boolean> {
     const { taskId, generation } = story;
     const from = resuming(taskId === "" ? {} : { "Parley-After-Generation": String(generation) });
@@ -133,8 +133,8 @@ export class Callers {
 class Failed extends Error {}
 
 /**
- * True for errors that clients make up when a connection ends: the server's own have details, or the message below. A call
- * that crossed a GOAWAY is refused (RFC 9113, 8.7), and Connect's client leaves it to its caller to send it again.
+ * True for errors that clients create when a connection ends. The server's own errors have details or the message
+ * below. A server refuses a call that crosses its GOAWAY (RFC 9113, 8.7), and Connect's client does not retry it.
  */
 function isOfConnection({ status, details, message }: WireError): boolean {
   return /ABORTED|INTERNAL|UNKNOWN/.test(status ?? "") && details.length === 0 && message !== "Internal error.";

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "./build.js";
 
-/** What a disk does with what is written: keeps it, has no room, answers with an error, or does not answer. */
+/** Behaviour of a disk: it stores writes, has no space, fails, or does not answer. */
 export type DiskState = "well" | "full" | "fail" | "hang";
 
-/** Why no disk can be made to fail here, or undefined when it can. */
+/** The reason if disks cannot fail here, or undefined. */
 export const noDisk: string | undefined = whyNot();
 
 function whyNot(): string | undefined {
@@ -22,11 +22,11 @@ function whyNot(): string | undefined {
 }
 
 /**
- * The disk below a directory as one process sees it, which runs `under` it. A library that is preloaded stands between
- * the process and the system (test/fixtures/disk-shim).
+ * Controls the disk below a directory for one process, which has to run `under` it. A preloaded library intercepts the
+ * process's system calls (test/fixtures/disk-shim).
  */
 export class Disk {
-  /** The command that runs another one. */
+  /** Command prefix of the process. */
   readonly under: readonly string[];
   readonly #folder = mkdtempSync(join(tmpdir(), "parley-disk-"));
   readonly #control = join(this.#folder, "control");
@@ -37,9 +37,9 @@ export class Disk {
     this.under = ["env", ...Object.entries(variables).map(([name, value]) => `${name}=${value}`)];
   }
 
-  /** From now on. */
+  /** Changes the disk's behaviour immediately. */
   become(state: DiskState): void {
-    // In one go: the process may look at any time.
+    // The rename replaces the file atomically, because the process may read it at any time.
     writeFileSync(`${this.#control}.next`, state);
     renameSync(`${this.#control}.next`, this.#control);
   }
@@ -49,7 +49,7 @@ export class Disk {
   }
 }
 
-/** The library, compiled once for each of its versions. */
+/** The library, compiled once for each version of its source. */
 function library(): string {
   const source = join(root, "test/fixtures/disk-shim/shim.c");
   const version = createHash("sha256").update(readFileSync(source)).digest("hex").slice(0, 16);

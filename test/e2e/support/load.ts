@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { CallOptions, Driver } from "../../support/driver.js";
 import { type Ending, generationIn, isFinal, resuming, Story, say, stateOf, statusText } from "./story.js";
 
-/** Short tasks of every kind that a server can be cut off in the middle of. */
+/** Short tasks of every kind that a kill can interrupt. */
 const texts = [
   "echo hello",
   "count 25 4",
@@ -14,32 +14,32 @@ const texts = [
   "stream 3",
 ];
 
-/** How often a turn that is to be run again is cut off before its task fails: at its first run, and three times again. */
+/** Number of interruptions after which a restartable turn fails: its first run and three more. */
 const cutsToFail = 4;
 
-/** By what a server knows that a message comes again. */
+/** The way in which a server recognizes a repeated message. */
 export type Sameness = "idempotency key" | "message id";
 
-/** One task that a client wants done, whatever becomes of the server meanwhile. */
+/** A task that a client completes in spite of kills. */
 export interface Order {
-  /** Idempotency key and context, so that a second task for it would be found. */
+  /** Idempotency key and context. The context reveals a second task for the order. */
   readonly key: string;
   readonly text: string;
-  /** Whether it is sent as a stream. */
+  /** True if it is sent as a stream. */
   readonly streaming: boolean;
-  /** What the client has seen of it on streams: one story for each message, unless it broke before it began. */
+  /** The client's streams, one story for each message. A story is missing if its stream broke before it began. */
   readonly stories: Story[];
-  /** Servers that ended since it was sent for the first time. */
+  /** Number of servers that ended since the first send. */
   cuts: number;
-  /** Streams that went on where another one had broken. */
+  /** Number of streams that resumed a broken one. */
   resumed: number;
-  /** The task as the server said that it waits for an answer. */
+  /** The task in the answer that it waits for the client. */
   asked?: JsonObject;
-  /** The task as the server said that it is over. */
+  /** The task in the answer that it has ended. */
   acknowledged?: JsonObject;
 }
 
-/** Sends orders over a binding, one after the other, until the server is gone. */
+/** Sends orders over a binding one after the other, until the server is gone. */
 export class LoadClient {
   readonly orders: Order[] = [];
   readonly #name: string;
@@ -51,7 +51,7 @@ export class LoadClient {
     this.#sameness = sameness;
   }
 
-  /** Goes on with what no answer came for, then makes new orders, until a call breaks or is left. */
+  /** Continues unanswered orders and then makes new ones, until a call breaks or is aborted. */
   async run(driver: Driver, left: AbortSignal): Promise<void> {
     this.#left = left;
     try {
@@ -64,12 +64,12 @@ export class LoadClient {
     }
   }
 
-  /** Goes on with what no answer came for. */
+  /** Continues unanswered orders. */
   async finish(driver: Driver): Promise<void> {
     for (const order of this.orders) if (order.acknowledged === undefined) await this.#fulfil(order, driver);
   }
 
-  /** One more order, of a text that is not among the usual ones where that is said. */
+  /** Adds an order, with the given text or the next usual one. */
   order(text?: string): Order {
     const number = this.orders.length;
     const usual = texts[number % texts.length] as string;
@@ -80,18 +80,18 @@ export class LoadClient {
     return order;
   }
 
-  /** Notes that a server ended: it has cut off what is not done. */
+  /** Records that a server ended, which interrupted all open orders. */
   cut(): void {
     for (const order of this.orders) if (order.acknowledged === undefined) order.cuts++;
   }
 
-  /** Sends the message of an order that is done once more, and gives the task that it was for. */
+  /** Repeats the message of a completed order. Returns the task of the answer. */
   async repeat(order: Order, driver: Driver): Promise<JsonObject> {
     const request = say(order.text, { contextId: order.key });
     return (await call(order, driver, "SendMessage", request, this.#options(order.key))).task as JsonObject;
   }
 
-  /** Does what an order says until its task is over; a question on the way is answered. */
+  /** Works on an order until its task ends. Answers its question. */
   async #fulfil(order: Order, driver: Driver): Promise<void> {
     const { key, text } = order;
     if (order.asked === undefined) {
@@ -104,7 +104,7 @@ export class LoadClient {
     order.acknowledged = await this.#perform(order, driver, { key: `${key} answer`, request, number: 1 });
   }
 
-  /** Sends a message, and returns the task as it is when it has come to rest. */
+  /** Sends a message. Returns the task when it has ended or waits for its client. */
   async #perform(order: Order, driver: Driver, step: Step): Promise<JsonObject> {
     const options = this.#options(step.key);
     if (!order.streaming) return (await call(order, driver, "SendMessage", step.request, options)).task as JsonObject;
@@ -144,13 +144,13 @@ interface Step {
   readonly number: 0 | 1;
 }
 
-/** By turns both parameters that say where to go on, where a binding has both. */
+/** The header that resumes a stream. Alternates between both headers if the binding has two. */
 function parameter({ name }: Driver, turn: number, generation: number): Record<string, string> {
   const both = name === "rest" || name === "jsonrpc";
   return { [both && turn % 2 === 0 ? "Last-Event-ID" : "Parley-After-Generation"]: `${generation}` };
 }
 
-/** The connection broke, or the server said that it is not there. */
+/** The connection broke, or the server reported that it is unavailable. */
 export class Gone extends Error {
   override name = "Gone";
 }
@@ -174,13 +174,13 @@ async function call(
   throw refusal(order, error?.status ?? error?.reason ?? `${error?.native}`, error?.message ?? "");
 }
 
-/** gRPC, Connect and gRPC-Web clients call a broken connection by one of these names. */
+/** gRPC, Connect and gRPC-Web clients report a broken connection with one of these statuses. */
 function refusal(order: Order, status: string, message: string): Error {
   const gone = ["UNAVAILABLE", "ABORTED", "INTERNAL", "UNKNOWN", "CANCELLED"].includes(status);
   return gone ? new Gone(message) : new Error(`${order.key} (${order.text}) was refused: ${status} ${message}`);
 }
 
-/** What is wrong with how an order ended and with what its task has; undefined when all of it is as it has to be. */
+/** Returns the fault in an order's result or in its task's content, or undefined. */
 export function faultIn(order: Order): string | undefined {
   const { text, cuts, acknowledged: task = {} } = order;
   const state = stateOf(task).replace("TASK_STATE_", "");

@@ -4,14 +4,16 @@ import { join } from "node:path";
 import { openDatabase } from "../../support/database.js";
 import { root } from "./build.js";
 
-/** The last commit whose files have version 13, from which today's program upgrades them. */
+/** The last commit that writes version 13 of the file, from which the current program upgrades. */
 const COMMIT = "17592eed9ed7bcf0a34ee5a913288ed565317202";
 
 /** True if the clone has the commit. A shallow clone does not. */
 export const hasOlder: boolean =
   spawnSync("git", ["cat-file", "-e", `${COMMIT}^{commit}`], { cwd: root, stdio: "ignore" }).status === 0;
 
-/** Builds the program of that commit, with the packages of today, unless an earlier run has. @returns its folder */
+/**
+ * Builds the program of that commit with the current packages, unless an earlier run has done so. @returns its folder
+ */
 export function buildOlder(): string {
   const folder = join(root, ".cache", "older", COMMIT);
   mkdirSync(join(root, ".cache", "older"), { recursive: true });

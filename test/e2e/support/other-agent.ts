@@ -4,18 +4,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type A2A, type Agent, artifact, completed, createA2A, inputRequired, working } from "../../../src/index.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 
-/** Pieces that it writes before it asks, and after. */
+/** Number of pieces before the question, and after it. */
 export const PIECES = 25;
 
-/** What its artifact has in the end. */
+/** The complete text of its artifact. */
 export const WHOLE: string = Array.from({ length: 2 * PIECES }, (_, at) => `${at} `).join("");
 
-/** What it says in the end, in this order. */
+/** Its status texts in order. */
 export const SAID: readonly string[] = ["begun", "half?", "going on", "done"];
 
-/** An agent that another one hands work to, in the test's own process: what it was asked, and how often, is seen from here. */
+/** An agent in the test's own process that receives delegations. Records its messages. */
 export class OtherAgent {
-  /** Texts of messages that began a task, or went on with one. */
+  /** Texts of all messages. */
   readonly heard: string[] = [];
   /** The context of each task, by the text that began it. */
   readonly contexts = new Map<string, string>();
@@ -42,7 +42,7 @@ export class OtherAgent {
     });
   }
 
-  /** @param showsExtensions false: like a server that has neither exact resume nor idempotency keys, as far as a client sees */
+  /** @param showsExtensions false to hide exact resume and idempotency keys from clients */
   static async start(showsExtensions = true): Promise<OtherAgent> {
     const other = new OtherAgent(
       (told) => createA2A({ agent: agentOf(told), store: memoryStore(), trustProxy: false }),
@@ -63,7 +63,7 @@ export class OtherAgent {
   }
 }
 
-/** Notes of the agent. */
+/** Records of the agent. */
 type Told = Pick<OtherAgent, "contexts" | "heard">;
 
 function agentOf({ heard, contexts }: Told): Agent {

@@ -5,33 +5,32 @@ import { join } from "node:path";
 import type { Address } from "../../support/driver.js";
 import { build, root } from "./build.js";
 
-/** The agent that is served unless another one is named. */
+/** The agent that is served by default. */
 const probe = join(root, "dist/examples/probe/agent.js");
 
-/** The command line that was built. */
+/** The built command line. */
 const built = join(root, "dist/src/cli/main.js");
 
-/** How a process ended. */
+/** Exit code or signal of a process. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** How a server is started. */
 interface Launch {
   readonly agent?: string;
   readonly store: string;
   readonly flags?: readonly string[];
-  /** A command that runs another one. */
+  /** A command prefix that runs the server. */
   readonly under?: readonly string[];
   /** Module of the command line. Default: that of this build. */
   readonly main?: string;
 }
 
-/** How long a server may take to be ready, and to end, in milliseconds. Far more than it takes on a slow machine. */
+/** Timeout for start and end in milliseconds, far more than a slow machine needs. */
 const PATIENCE_MS = 30_000;
 
-/** The built command line as a process of its own, serving an agent. */
+/** The built command line as a separate process that serves an agent. */
 export class ServerProcess implements Address {
   url = "";
   grpcPort = 0;
@@ -45,7 +44,7 @@ export class ServerProcess implements Address {
     this.exited = new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
   }
 
-  /** Starts a server on free ports, which are not known before it is `ready`. */
+  /** Starts a server on free ports. They are known when it is `ready`. */
   static launch({ agent = probe, store, flags = [], under = [], main = built }: Launch): ServerProcess {
     build();
     const ports = ["--port", "0", "--grpc-port", "0"];
@@ -54,14 +53,14 @@ export class ServerProcess implements Address {
     return new ServerProcess(child);
   }
 
-  /** Starts a server of the probe on free ports; resolves when it says that it is ready. */
+  /** Starts the probe on free ports. Resolves when it is ready. */
   static async start(store: string, ...flags: readonly string[]): Promise<ServerProcess> {
     const server = ServerProcess.launch({ store, flags });
     await server.ready();
     return server;
   }
 
-  /** Resolves when it says that it is ready. */
+  /** Resolves when the server prints its addresses. */
   async ready(): Promise<void> {
     const first = Promise.race([this.#output.address(), this.exited.then(() => undefined)]);
     const address = await within(PATIENCE_MS, first, () => `The server is not ready.\n${this.log}`);
@@ -74,12 +73,12 @@ export class ServerProcess implements Address {
     return this.#child.pid ?? 0;
   }
 
-  /** What it logged so far. */
+  /** Its log so far. */
   get log(): string {
     return this.#output.log;
   }
 
-  /** What it said on its standard output so far. */
+  /** Its standard output so far. */
   get greeting(): string {
     return this.#output.greeting;
   }
@@ -88,20 +87,20 @@ export class ServerProcess implements Address {
     this.#child.kill(name);
   }
 
-  /** Ends it as a crash would, and says how it ended: it may have been quicker. */
+  /** Kills it like a crash. Returns the exit, because it may have ended before. */
   async kill(): Promise<Exit> {
     this.signal("SIGKILL");
     return this.exited;
   }
 
-  /** Asks it to end, and waits until it has. */
+  /** Asks it to end and waits for that. */
   async stop(): Promise<Exit> {
     this.signal("SIGTERM");
     return within(PATIENCE_MS, this.exited, () => `The server does not end.\n${this.log}`);
   }
 }
 
-/** What a server says: a greeting with its addresses on stdout, its log on stderr. */
+/** Output of a server: a greeting with its addresses on stdout, and its log on stderr. */
 class Output {
   log = "";
   greeting = "";
@@ -126,12 +125,12 @@ class Output {
   }
 }
 
-/** Settings of the server that whoever runs the tests may have in the environment are not for the tests. */
+/** The environment without the server's settings that the developer may have set. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PARLEY_")));
 }
 
-/** A promise that is not waited for without end. */
+/** Awaits a promise, but rejects after a timeout. */
 export async function within<T>(ms: number, promise: Promise<T>, message: () => string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -144,15 +143,15 @@ export async function within<T>(ms: number, promise: Promise<T>, message: () => 
   }
 }
 
-/** Servers of one test after the other on one store, which is removed in the end. */
+/** Servers of one test on one store, which is removed at the end. */
 export class Home {
-  /** The file, or the address of a database. */
+  /** Path of the file, or URL of a database. */
   store: string;
-  /** Module of the agent that is served. */
+  /** Module of the served agent. */
   agent: string = probe;
-  /** A command that runs another one, under which servers are started. */
+  /** A command prefix that runs the servers. */
   under: readonly string[] = [];
-  /** Module of the command line that serves. */
+  /** Module of the command line. */
   main: string = built;
   readonly folder: string = mkdtempSync(join(tmpdir(), "parley-e2e-"));
   readonly #flags: readonly string[];
@@ -163,14 +162,13 @@ export class Home {
     this.#flags = flags;
   }
 
-  /** Starts a server on the store and waits until it is ready; the one before has to be over. */
+  /** Starts a server on the store and waits until it is ready. The one before has to have ended. */
   async start(...flags: readonly string[]): Promise<ServerProcess> {
     const server = this.launch(...flags);
     await server.ready();
     return server;
   }
 
-  /** Starts a server on the store. */
   launch(...flags: readonly string[]): ServerProcess {
     const { agent, store, under, main } = this;
     const server = ServerProcess.launch({ agent, store, under, main, flags: [...this.#flags, ...flags] });
@@ -178,7 +176,7 @@ export class Home {
     return server;
   }
 
-  /** Ends what still runs and removes the store. */
+  /** Kills running servers and removes the store. */
   async leave(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.kill()));
     this.#servers = [];

@@ -4,7 +4,7 @@ import { Home } from "./server-process.js";
 /** A store that several servers share. */
 export interface SharedStore {
   readonly name: string;
-  /** A new, empty one, with flags for its servers. */
+  /** Creates an empty store, with flags for its servers. */
   home(...flags: readonly string[]): Home;
 }
 
@@ -14,13 +14,13 @@ let schemas = 0;
 const databases: readonly SharedStore[] =
   programs() === undefined ? [] : [{ name: "a PostgreSQL database", home: databaseHome }];
 
-/** A file, and a database where PostgreSQL is installed. Call `endDatabase` after all tests. */
+/** A file, and a database if PostgreSQL is installed. Call `endDatabase` after all tests. */
 export const sharedStores: readonly SharedStore[] = [
   { name: "a file", home: (...flags) => new Home("--shared", ...flags) },
   ...databases,
 ];
 
-/** The same for the workers of one server. */
+/** The same stores for the workers of one server. */
 export const workerStores: readonly SharedStore[] = [
   { name: "a file", home: (...flags) => new Home(...flags) },
   ...databases,
@@ -33,7 +33,7 @@ function databaseHome(...flags: readonly string[]): Home {
   return home;
 }
 
-/** Ends the database of this file's tests. The next file of the same process gets a new one. */
+/** Ends the database of this file's tests. The next file in the same process gets a new one. */
 export function endDatabase(): void {
   server?.end();
   server = undefined;

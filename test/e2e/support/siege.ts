@@ -11,7 +11,7 @@ import { Gone, LoadClient, type Order, type Sameness } from "./load.js";
 import { Home, type ServerProcess, within } from "./server-process.js";
 import { logOf, resuming, type Story, say, taskOf } from "./story.js";
 
-/** In the middle of what a server is killed. */
+/** The activity that a kill interrupts. */
 export type Moment =
   | "load"
   | "start"
@@ -39,48 +39,48 @@ const moments: readonly Moment[] = [
   "last checkpoint",
 ];
 
-/** Clients at the same time on each binding. */
+/** Number of clients on each binding. */
 const perBinding = 2;
 
-/** Tasks of earlier rounds that are looked at again in each round under load. */
+/** Number of earlier tasks that each round under load checks again. */
 const sample = 8;
 
-/** More than one of them is more than the log holds before it is moved into the file (16 MiB), each is below 4 MB. */
+/** A stream below 4 MB. Several of them exceed the log's size before a checkpoint (16 MiB). */
 const flood = "stream 7 500000";
 const floods = 6;
 
-/** Contexts of messages that are sent to a server without its file. */
+/** Prefix of the contexts of messages to a server without its file. */
 const stray = "stray";
 
-/** How long anything may take that ends by itself, in milliseconds. */
+/** Timeout in milliseconds for actions that end by themselves. */
 const PATIENCE_MS = 30_000;
 
-/** After this time a call on a server that is gone is left, in milliseconds. */
+/** Time after which a call to a dead server is aborted, in milliseconds. */
 const LATE_MS = 5_000;
 
-/** A client of one binding, with whatever it is connected to at the moment. */
+/** A client of one binding. */
 interface Client {
   readonly binding: Binding;
   readonly load: LoadClient;
 }
 
-/** One store, its clients over every binding, and servers that are killed one after the other. */
+/** One store with clients over every binding, whose servers are killed one after the other. */
 export class Siege {
   readonly clients: readonly Client[];
   readonly kills: Map<Moment, number> = new Map();
-  /** What went wrong before the end. */
+  /** Problems found before the end. */
   readonly problems: string[] = [];
-  /** What the servers logged, of level error. */
+  /** Error lines in the servers' logs. */
   logged = "";
-  /** Tasks of sends that were refused, and are there all the same: their file came back. */
+  /** Number of tasks that exist although their sends were refused, because their file came back. */
   strays = 0;
   readonly #home: Home;
-  /** How long a start took, in milliseconds. */
+  /** Durations of starts, in milliseconds. */
   readonly starts: number[] = [];
 
   constructor(sameness: Sameness) {
     const flags = sameness === "message id" ? ["--idempotent-message-ids"] : [];
-    // Nobody waits for the lease of a dead process: these would outlast the test.
+    // A single process does not wait for the lease of a dead one. This lease is longer than the test.
     this.#home = new Home("--lease", "1h", "--log-level", "error", ...flags);
     this.#home.agent = join(root, "test/fixtures/agents/counting.mjs");
     this.clients = bindings.flatMap((binding) =>
@@ -116,7 +116,8 @@ export class Siege {
       case "start":
         return this.#starting(moment, () => sleep(ms(this.#usualStart())));
       case "recovery":
-        // The n-th change of a file: what a crash left in the log is moved, leases are claimed, tasks are put in order.
+        // The n-th change of a file: a checkpoint of the log left by a crash, a claim of leases, or a recovery of
+        // tasks.
         return this.#starting(moment, () => changes(dirname(store), /^tasks\.db(-wal)?$/, 1 + (number % 17)));
       case "shutdown":
         return this.#loaded(moment, number, async (server) => {
@@ -125,7 +126,7 @@ export class Siege {
           await sleep(ms(120));
         });
       case "stopped":
-        // Killed while it stands still, or right after it went on.
+        // Killed while it is stopped, or just after it continued.
         return this.#loaded(moment, number, async (server) => {
           await sleep(ms(150));
           server.signal("SIGSTOP");
@@ -152,8 +153,8 @@ export class Siege {
   }
 
   /**
-   * Asks a server to end, and stops it where it has begun to move its log into its file. It goes there in small steps: by itself
-   * it would be over before anybody heard of the change.
+   * Asks a server to end, and stops it when it begins its checkpoint. It runs in small steps, because otherwise it
+   * would end before the change is detected.
    */
   async #untilLastCheckpoint(server: ServerProcess): Promise<void> {
     const changed = (): bigint => statSync(this.store, { bigint: true }).mtimeNs;
@@ -170,7 +171,7 @@ export class Siege {
     }
   }
 
-  /** Kills a server that could not write for a while; the next one can. */
+  /** Kills a server whose disk was full for a while. The next server can write. */
   async #onFullDisk(number: number, ms: (most: number) => number): Promise<void> {
     if (noDisk !== undefined) return this.#loaded("load", number, () => sleep(ms(300)));
     const disk = new Disk(dirname(this.store));
@@ -187,7 +188,7 @@ export class Siege {
     }
   }
 
-  /** Takes the file away under a server, looks whether it says so and acknowledges nothing more, and brings it back. */
+  /** Moves the file away, checks that the server reports it and acknowledges nothing, and moves it back. */
   async #moveAway(server: ServerProcess, number: number): Promise<void> {
     const elsewhere = `${this.store}-elsewhere`;
     renameSync(this.store, elsewhere);
@@ -206,7 +207,7 @@ export class Siege {
     }
   }
 
-  /** Kills a server in the middle of moving its log into its file. */
+  /** Kills a server in the middle of a checkpoint. */
   async flood(number: number): Promise<void> {
     for (const { load } of this.clients.slice(0, floods)) load.order(flood);
     await this.#loaded("checkpoint under load", number, async (server) => {
@@ -215,7 +216,9 @@ export class Siege {
     });
   }
 
-  /** Lets the clients have the rest, on a server that is not killed; gives what the server has, over their bindings. */
+  /**
+   * Completes all orders on a server that is not killed. Returns its tasks and their logs over the clients' bindings.
+   */
   async finish(): Promise<{ tasks: JsonObject[]; logs: Map<Order, Story> }> {
     const server = await this.#home.start();
     const drivers = this.#connect(server);
@@ -240,12 +243,11 @@ export class Siege {
     return { tasks, logs };
   }
 
-  /** Removes everything. */
   leave(): Promise<void> {
     return this.#home.leave();
   }
 
-  /** Kills a server that starts, at the latest a moment after it is ready. */
+  /** Kills a server during its start, at the latest just after it is ready. */
   async #starting(moment: Moment, until: () => Promise<void>): Promise<void> {
     const waited = until();
     const server = this.#home.launch();
@@ -257,7 +259,7 @@ export class Siege {
     await this.#kill(server, moment);
   }
 
-  /** Lets all clients load a server until it is killed. */
+  /** Loads a server with all clients until it is killed. */
   async #loaded(moment: Moment, number: number, until: (server: ServerProcess) => Promise<void>): Promise<void> {
     const before = Date.now();
     const server = await this.#home.start();
@@ -266,12 +268,12 @@ export class Siege {
     const checked = this.#checkKnown(drivers, number);
     await within(PATIENCE_MS, checked, () => "What is known is not answered.");
     const left = new AbortController();
-    // Every call of the round listens to it.
+    // Every call of the round adds a listener.
     setMaxListeners(0, left.signal);
     const running = this.clients.map(({ load }, i) => load.run(drivers[i] as Driver, left.signal));
     await until(server);
     await this.#kill(server, moment);
-    // The Connect client may miss that its connection broke when the server had said goodbye before (GOAWAY).
+    // The Connect client may miss a broken connection if the server sent GOAWAY before.
     const late = setTimeout(() => left.abort(), LATE_MS);
     const broken = Promise.allSettled(running);
     const outcomes = await within(PATIENCE_MS, broken, () => {
@@ -291,11 +293,11 @@ export class Siege {
       ? server.log.replaceAll(/^.*the task store is unavailable: the server is not ready.*\n/gm, "")
       : withoutSlowWrites(server.log);
     if (signal === "SIGKILL") this.kills.set(moment, (this.kills.get(moment) ?? 0) + 1);
-    // Whoever was asked to end may have been quicker.
+    // A server that was asked to end may end before it is killed.
     else if (code !== 0) this.problems.push(`A server ended with ${code} ${signal}.\n${server.log}`);
   }
 
-  /** Looks whether what was acknowledged in earlier rounds is there as it was, and whether it is known when it comes again. */
+  /** Checks that tasks acknowledged in earlier rounds are unchanged, and that a repeated send finds its task. */
   async #checkKnown(drivers: readonly Driver[], number: number): Promise<void> {
     const client = number % this.clients.length;
     const { load } = this.clients[client] as Client;
@@ -322,7 +324,7 @@ export class Siege {
     );
   }
 
-  /** One connection for each binding, whose clients share it. */
+  /** Opens one connection for each binding, which its clients share. */
   #connect(server: ServerProcess): Driver[] {
     const connected = new Map(bindings.map((binding) => [binding, binding.connect(server)]));
     return this.clients.map(({ binding }) => connected.get(binding) as Driver);
@@ -346,7 +348,7 @@ function changes(folder: string, names: RegExp, n: number): Promise<void> {
   });
 }
 
-/** Every task of the server, page by page. */
+/** All tasks of the server, read in pages. */
 async function listAll(driver: Driver): Promise<JsonObject[]> {
   const tasks: JsonObject[] = [];
   for (let pageToken = ""; ; ) {
@@ -357,7 +359,7 @@ async function listAll(driver: Driver): Promise<JsonObject[]> {
   }
 }
 
-/** A server that lives may say once that it is not there, on a machine that is busy; its client then asks again. */
+/** Completes a client's orders. A busy server may once be unavailable, so the client retries. */
 async function untilDone(load: LoadClient, driver: Driver): Promise<void> {
   for (;;) {
     try {
@@ -369,7 +371,7 @@ async function untilDone(load: LoadClient, driver: Driver): Promise<void> {
   }
 }
 
-/** Leaves out what a server says of a slow disk, which a busy machine may have. */
+/** Removes lines about slow writes, which a busy machine may cause. */
 function withoutSlowWrites(log: string): string {
   return log.replaceAll(/^.*A write to the store has been under way for more than.*\n/gm, "");
 }

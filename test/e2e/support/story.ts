@@ -4,7 +4,7 @@ import type { CallOptions, Driver, OpenStream } from "../../support/driver.js";
 /** The extension for exact resume (docs/extensions/resume.md). */
 const resume = "urn:parley:ext:resume:v1";
 
-/** Asks for generations in the metadata, and for whatever else is given. */
+/** Options that request generations in the metadata, with further headers. */
 export function resuming(more: Readonly<Record<string, string>> = {}): CallOptions {
   return { headers: { "A2A-Version": "1.0", "A2A-Extensions": resume, ...more } };
 }
@@ -17,30 +17,30 @@ export function generationIn(value: JsonObject): number {
   return generation;
 }
 
-/** A request to send a text. */
+/** A request that sends a text. */
 export function say(text: string, more: { taskId?: string; contextId?: string } = {}): JsonObject {
   return { message: { messageId: `${text} ${more.contextId ?? ""}`, role: "ROLE_USER", parts: [{ text }], ...more } };
 }
 
-/** What one client has seen of one task, over as many streams as it took. */
+/** A client's record of one task over any number of streams. */
 export class Story {
   taskId = "";
-  /** The generation that the client stands at. */
+  /** The client's current generation. */
   generation = 0;
-  /** State of the task at that generation, in its name on the wire. */
+  /** State of the task at that generation, as named on the wire. */
   state = "";
   /** Events by their generation. */
   readonly events: Map<number, JsonObject> = new Map();
   readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
 
-  /** Takes the next message of a stream; throws when it is not the one that has to come next. */
+  /** Records the next message of a stream. Throws if another one was expected. */
   see(message: JsonObject): void {
     const { task } = message as { task?: JsonObject };
     if (task === undefined) this.#event(message);
     else this.#begin(task);
   }
 
-  /** Resolves when so many events are there. */
+  /** Resolves when the story has this many events. */
   has(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push({ count, resolve });
@@ -48,7 +48,7 @@ export class Story {
     });
   }
 
-  /** Reads a stream until it ends or breaks, and says how it ended; or leaves it when `enough` says so. */
+  /** Reads a stream until it ends or breaks, or until `enough` returns true. Returns how it ended. */
   async follow(stream: OpenStream, enough: (story: Story) => boolean = () => false): Promise<Ending> {
     for (;;) {
       const item = await nextOf(stream);
@@ -65,7 +65,7 @@ export class Story {
     if (this.taskId !== "" && (this.taskId !== task.id || this.generation !== generation)) {
       throw new Error(`The stream goes on at generation ${generation} instead of ${this.generation}.`);
     }
-    // Who resumes is told the state of now, not that of the place where it stands.
+    // A resumed stream begins with the current state instead of the state at its position.
     if (this.taskId === "") this.state = stateOf(task);
     this.taskId = String(task.id);
     this.generation = generation;
@@ -89,7 +89,7 @@ export class Story {
   }
 }
 
-/** How a stream ended: by itself, with an error of the server, or because the connection broke. */
+/** The end of a stream: regular, by an error of the server, or by a broken connection. */
 export type Ending = { readonly end: true } | { readonly status: string } | { readonly broken: unknown };
 
 async function nextOf(stream: OpenStream): Promise<{ readonly message: JsonObject } | Ending> {
@@ -97,14 +97,14 @@ async function nextOf(stream: OpenStream): Promise<{ readonly message: JsonObjec
     const item = await stream.next();
     if (!("error" in item)) return item;
     const { status, reason, native } = item.error;
-    // JSON-RPC has no status, but a reason that is called like it where that matters.
+    // JSON-RPC carries no status. Its reason has the same name for the relevant errors.
     return { status: status ?? reason ?? `${native}` };
   } catch (broken) {
     return { broken };
   }
 }
 
-/** The task as it stands, with its generation in the metadata. */
+/** The current task, with its generation in the metadata. */
 export async function taskOf(
   driver: Driver,
   id: string,
@@ -115,12 +115,12 @@ export async function taskOf(
   return message;
 }
 
-/** The state of a task or of a status event, in its name on the wire. */
+/** The state of a task or a status event, as named on the wire. */
 export function stateOf(task: JsonObject): string {
   return String((task.status as JsonObject | undefined)?.state);
 }
 
-/** Whether a state, in its name on the wire, is one that a task ends in. */
+/** True for a final state, as named on the wire. */
 export function isFinal(state: string): boolean {
   return /COMPLETED|FAILED|CANCELED|REJECTED/.test(state);
 }
@@ -131,7 +131,7 @@ export function statusText(task: JsonObject): string {
   return status?.message?.parts?.[0]?.text ?? "";
 }
 
-/** Waits until a task is over or waits for its client, by long polls, and returns it as it is then. */
+/** Long-polls a task until it ends or waits for its client. Returns the task. */
 export async function settled(driver: Driver, id: string): Promise<JsonObject> {
   for (let task = await taskOf(driver, id); ; ) {
     if (!/WORKING|SUBMITTED/.test(stateOf(task))) return task;
@@ -139,14 +139,14 @@ export async function settled(driver: Driver, id: string): Promise<JsonObject> {
   }
 }
 
-/** All events that the server has of a task, in order: whoever subscribes after generation 1 is given every one. */
+/** All events of a task in order. A subscription after generation 1 receives every event. */
 export async function logOf(driver: Driver, id: string): Promise<Story> {
   const task = await taskOf(driver, id);
   const story = new Story();
   const stream = driver.stream("SubscribeToTask", { id }, resuming({ "Parley-After-Generation": "1" }));
   const ended = story.follow(stream);
   await Promise.race([ended, story.has(generationIn(task) - 1)]);
-  // The stream of a task that is over ends by itself, that of one that waits for its client does not.
+  // The stream of an ended task ends, but that of a task that waits for its client does not.
   if (!isFinal(stateOf(task))) stream.hangUp();
   await ended;
   return story;

@@ -8,7 +8,7 @@ import { generationIn, logOf, resuming, say, settled } from "./story.js";
 
 const patience = { timeout: 120_000, interval: 100 };
 
-/** Sends what creates a task with two webhooks that are named after it. Whether it was accepted the receiver tells. */
+/** Creates a task with two webhooks named after it. The receiver shows whether the call was accepted. */
 export async function orderWith(receiver: Receiver, driver: Driver, name: string, text: string): Promise<void> {
   const taskPushNotificationConfig = { url: receiver.url(`/${name}/a`) };
   const request = {
@@ -21,15 +21,15 @@ export async function orderWith(receiver: Receiver, driver: Driver, name: string
   await driver.call("CreateTaskPushNotificationConfig", second, resuming());
 }
 
-/** Webhooks that were called. */
+/** Paths of webhooks that were called. */
 export const pathsOf = (receiver: Receiver): string[] => [...new Set(receiver.hits.map(({ path }) => path))];
 
-/** The event in the form of the drivers, which write no fraction of a second if it is zero. */
+/** The event in the drivers' form, which omits a zero fraction of a second. */
 function eventOf(hit: Hit): JsonObject {
   return Object.values(normalOfJson(StreamResponseSchema, JSON.parse(hit.body)))[0] as JsonObject;
 }
 
-/** What is wrong with what came for a webhook, by what its task has. */
+/** Returns the fault in a webhook's notifications, compared with its task's generation, or undefined. */
 function faultOf(receiver: Receiver, path: string, generation: number): string | undefined {
   const hits = receiver.of(path);
   const bodies = new Map<string, string>();
@@ -45,7 +45,10 @@ function faultOf(receiver: Receiver, path: string, generation: number): string |
   return next === generation + 1 ? undefined : `${next} to ${generation} never came`;
 }
 
-/** Waits until all tasks are over and every webhook has heard of it, then compares all that came with the tasks' logs. */
+/**
+ * Waits until all tasks have ended and every webhook has received the end. Then compares the notifications with the
+ * tasks' logs.
+ */
 export async function expectAllOf(receiver: Receiver, driver: Driver): Promise<number> {
   const ids = new Map<string, string>();
   for (const path of pathsOf(receiver)) {
@@ -59,7 +62,7 @@ export async function expectAllOf(receiver: Receiver, driver: Driver): Promise<n
     await expect.poll(() => receiver.of(path).at(-1)?.generation, patience).toBe(generation);
     expect(faultOf(receiver, path, generation), path).toBeUndefined();
   }
-  // One task's notifications are what its log has.
+  // Compares one task's notifications with its log.
   const [path = "", id = ""] = [...ids].find(([each]) => each.endsWith("/a")) ?? [];
   const { events } = await logOf(driver, id);
   const sent = new Map(receiver.of(path).map((hit) => [hit.generation, JSON.stringify(withoutMetadata(eventOf(hit)))]));
@@ -71,7 +74,7 @@ export async function expectAllOf(receiver: Receiver, driver: Driver): Promise<n
   return [...generations.values()].reduce((sum, each) => sum + each, 0);
 }
 
-/** The stream's events have their generation in the metadata. */
+/** Removes the generation that streams put into the metadata. */
 function withoutMetadata({ metadata: _, ...event }: JsonObject): JsonObject {
   return event;
 }

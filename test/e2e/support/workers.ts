@@ -4,7 +4,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Driver } from "../../support/driver.js";
 import { resuming, say } from "./story.js";
 
-/** Ids of the processes that a process has started and that have not ended. */
+/** Ids of the running processes that a process has started. */
 export function childrenOf(pid: number): number[] {
   const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return ids.map(Number).filter((id) => {
@@ -13,12 +13,11 @@ export function childrenOf(pid: number): number[] {
   });
 }
 
-/** The process that writes the file for the workers of a server. */
+/** The process that writes the file for a server's workers. */
 export function writerOf(pid: number): number | undefined {
   return childrenOf(pid).find(isWriter);
 }
 
-/** The workers of a server. */
 export function workersOf(pid: number): number[] {
   return childrenOf(pid).filter((id) => !isWriter(id));
 }
@@ -52,7 +51,7 @@ export async function processOf(driver: Driver): Promise<number> {
   return Number(answer?.[0]?.text);
 }
 
-/** Resolves when new connections reach so many processes. */
+/** Resolves when new connections reach this many processes. */
 export async function reaches(connect: () => Driver, count: number): Promise<Set<number>> {
   for (;;) {
     const found = new Set<number>();
