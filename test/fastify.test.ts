@@ -38,7 +38,7 @@ const hello = { artifacts: [{ parts: [{ text: "Hello Ann!" }] }], status: { stat
 const post = (url: string, body: unknown): Promise<Response> =>
   fetch(url, { method: "POST", headers: json, body: JSON.stringify(body) });
 
-/** JSON-RPC, HTTP+JSON and the card at a place, and the place that the card names. */
+/** Checks JSON-RPC, HTTP+JSON and the card below a URL, and the URL in the card. */
 async function expectAt(url: string): Promise<void> {
   expect(await (await post(`${url}/message:send`, params)).json()).toMatchObject({ task: hello });
   const call = { jsonrpc: "2.0", id: 1, method: "SendMessage", params };

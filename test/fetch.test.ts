@@ -23,7 +23,7 @@ function serve(more: Partial<Parameters<typeof createFetchA2A>[0]> = {}): FetchA
   return a2a;
 }
 
-/** An agent whose task goes on until it is canceled. */
+/** An agent whose task runs until it is canceled. */
 const endless = {
   card,
   async *execute({ signal }: { readonly signal: AbortSignal }) {
@@ -80,7 +80,7 @@ describe("createA2A().fetch", () => {
     };
     const { fetch } = serve({ authenticator } as never);
     await fetch(post("/message:send", { message: message("hi") }), { remoteAddress: "192.0.2.1" });
-    // What some runtimes give as a second argument is something else.
+    // Some runtimes pass another kind of object as the second argument.
     await fetch(post("/message:send", { message: message("hi") }), { remoteAddress: {} } as never);
     expect(seen).toEqual([
       { address: "192.0.2.1", encrypted: true },
@@ -107,7 +107,7 @@ describe("createA2A().fetch", () => {
     const second = await open(new AbortController().signal);
     expect(second.status).toBe(429);
     leave(first.body as ReadableStream, controller);
-    // There is room for another one as soon as the first is closed.
+    // Another stream fits as soon as the first one is closed.
     await expect
       .poll(async () => {
         const next = await open(new AbortController().signal);
@@ -145,10 +145,10 @@ describe("the body of a stream whose client goes away", () => {
   });
 });
 
-/** What Cloudflare's workerd offers with `nodejs_compat`. */
+/** Modules that Cloudflare's workerd offers with `nodejs_compat`. */
 const offered = ["node:buffer", "node:crypto", "node:net", "node:tls"];
 
-/** Packages that need no more than that themselves; ajv is loaded with the first JSON Schema of a form. */
+/** Packages that need only these modules. The first JSON Schema of a form loads ajv. */
 const packages = [
   "@bufbuild/protobuf",
   "@connectrpc/connect",
@@ -164,7 +164,7 @@ describe("the entry point for other runtimes", () => {
 
   it("imports no module of Node.js but those that workerd has", () => {
     expect([...outside].filter(([name]) => isBuiltin(name) && !offered.includes(name))).toEqual([]);
-    // The walk sees them, where they are.
+    // These checks show that the walk finds files and modules.
     expect(files.size).toBeGreaterThan(100);
     expect([...importGraph("src/index.ts").outside.keys()]).toContain("node:http2");
   });

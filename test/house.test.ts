@@ -43,13 +43,13 @@ const outerPhrases: readonly (readonly [phrase: RegExp, most: number])[] = [
   [/^(?:what|whose?|which)\b/i, 0],
 ];
 
-/** Places with a `Promise.race` of their own, and why no function of `core/async.ts` does instead. */
+/** Places with their own `Promise.race`, and the reason why no function of `core/async.ts` fits. */
 const races: Readonly<Record<string, string>> = {
   "src/core/async.ts": "it is the toolbox",
   "src/engine/run/agent-end.ts": "the agent's end or the task's, whichever comes first, both within the grace",
 };
 
-/** Files with streams over other streams of their own, and why `mapStream` does not do instead. */
+/** Files with their own streams over other streams, and the reason why `mapStream` does not fit. */
 const streams: Readonly<Record<string, string>> = {
   "src/core/map-stream.ts": "it is the toolbox",
   "src/admin/operations/task-entries.ts": "an answer is several entries, and the size of each is admitted",
@@ -80,12 +80,12 @@ const streams: Readonly<Record<string, string>> = {
   "src/wire/sse.ts": "bytes become events",
 };
 
-/** Promises that a timer alone resolves, and why `pause` of `core/async.ts` does not do instead. */
+/** Promises that only a timer resolves, and the reason why `pause` of `core/async.ts` does not fit. */
 const pauses: Readonly<Record<string, string>> = {
   "src/page/script.ts": "it is the script of a page, without modules",
 };
 
-/** Places that create an AbortController on demand, and why `LazyAbortController` does not fit. */
+/** Places that create an AbortController on demand, and the reason why `LazyAbortController` does not fit. */
 const lazyControllers: Readonly<Record<string, string>> = {
   "src/core/async.ts": "it is the toolbox",
   "src/binding/grpc/embedded/call.ts": "grpc-js notifies it only if a signal or a callback is asked for",
@@ -118,7 +118,7 @@ const symbols: Readonly<Record<string, string>> = {
   "src/http/node/waiting-answers.ts": "sockets",
 };
 
-/** Lines outside `version/` with the number of a protocol version, or a text that looks like one. */
+/** Lines outside `version/` that contain the number of a protocol version, or a text like one. */
 const numbers: Readonly<Record<string, string>> = {
   'src/wire/service-params.ts: export const EMPTY_VERSION = "0.3";': "an empty header has a version (3.6.2)",
   "src/wire/service-params.ts: * is 0.3 (3.6.2). Undefined for an invalid version.": "its comment",
@@ -128,7 +128,7 @@ const numbers: Readonly<Record<string, string>> = {
   'src/cli/operate/service.ts: httpVersion: "1.1",': "the version of HTTP",
 };
 
-/** Declarations at the top of a module, by names that each had several meanings before. */
+/** Module-level declarations with names that had several meanings before. */
 const homonym =
   /^(?:export )?(?:async )?(?:const|let|function\*?|class|interface|type|enum) (textOf|joined|refused|Exchange|Answer|Place)\b/;
 
@@ -205,7 +205,7 @@ describe("the code of src/, contract/ and console/", () => {
   });
 
   it("grows delays by backoffMs() of core/async.ts only", () => {
-    // Powers with a constant are sizes and bounds.
+    // Powers with a constant exponent are sizes and bounds.
     const growing = /\b2 \*\* (?!\d|[A-Z_]+\b)|\bMath\.pow\(2,|Ms(?: \* 2\b(?!\) \/)| \*= 2\b)/;
     expect(files.filter((file) => growing.test(textOf(file)))).toEqual(["src/core/async.ts"]);
     expect(textOf("src/core/async.ts").match(new RegExp(growing, "g"))).toHaveLength(1);
@@ -283,7 +283,7 @@ describe("the repository", () => {
   });
 });
 
-/** The files of the repository, without what is installed or built. */
+/** The files of the repository, without installed and built ones. */
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
@@ -315,7 +315,7 @@ function castsIn(file: SourceFile): number {
   return found;
 }
 
-/** True for a file with an iterator of its own, or a generator that yields while it reads another stream. */
+/** True for a file with its own iterator, or with a generator that yields while it reads another stream. */
 function hasOwnStream(file: SourceFile): boolean {
   if (/^\s*(?:async \*)?\[Symbol\.asyncIterator\](?::|\(\).*\{$)/m.test(file.text)) return true;
   const isFound = (node: Node, isInside: boolean): boolean => {
@@ -329,7 +329,7 @@ function hasOwnStream(file: SourceFile): boolean {
   return isFound(file, false);
 }
 
-/** Where the functions of a file begin, and their number of lines with the signature. */
+/** The first line of each function in a file, and its number of lines with the signature. */
 function functionsIn(file: SourceFile): { readonly line: number; readonly lines: number }[] {
   const ends = [...file.text.matchAll(/\n/g)].map(({ index }) => index);
   const lineAt = (position: number): number => ends.filter((end) => end < position).length + 1;

@@ -7,7 +7,7 @@ import { importGraph, isBuiltin } from "./support/import-graph.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What a folder of src/ may import besides itself and generated code, and why. */
+/** Folders that each folder of src/ may import besides itself and generated code, with the reason. */
 const layers: Record<string, { readonly may: readonly string[]; readonly because: string }> = {
   core: { may: [], because: "everything rests on it, so it rests on nothing of ours" },
   audit: { may: ["core"], because: "whoever decides about a caller records it; the record knows none of them" },
@@ -184,7 +184,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
   },
 };
 
-/** What some of them may import from elsewhere; a name that ends in `:` or `/` stands for all that begin with it. */
+/** Packages that some folders may import. A name that ends in `:` or `/` stands for all names that begin with it. */
 const packages: Record<string, { readonly may: readonly string[]; readonly because: string }> = {
   "push-receiver": { may: [], because: "it runs wherever there is WebCrypto and fetch" },
   core: { may: [], because: "no protocol's library decides what an error or a call is" },
@@ -207,7 +207,10 @@ function sources(folder: string): string[] {
   });
 }
 
-/** Includes `import()` and types: what is loaded later does not depend on its loader either. */
+/**
+ * The imports of a file, including `import()` and types. A module that is loaded later must not depend on its loader
+ * either.
+ */
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(root, file), "utf8");
   const named = text.matchAll(
@@ -246,7 +249,7 @@ describe("the layers of src/", () => {
   });
 
   it.each(Object.entries(layers))("%s imports only what lies below it", (layer, { may, because }) => {
-    // Types count as well: no arrow points upwards.
+    // Types count as well, so no import points upwards.
     const wrong = imports.filter(({ from, to }) => {
       const target = layerOf(to);
       return layerOf(from) === layer && target !== undefined && target !== layer && !may.includes(target);

@@ -8,7 +8,7 @@ import { Bench, quick, scope, settle } from "./support.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** A store of which calls of one method fail when it is armed, as while another process keeps its file locked. */
+/** A store in which the next calls of one method fail after `arm`, as while another process locks the file. */
 function failing(method: keyof TaskStore) {
   const kept = openStore();
   let left = 0;

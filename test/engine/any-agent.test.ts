@@ -21,7 +21,7 @@ vi.setConfig({ testTimeout: 60_000 });
 const over = new Set([TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED]);
 const open = new Set([TaskState.WORKING, TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED]);
 
-/** What is wrong with a stored log by the state table of the specification (4.1.3), written down once more. */
+/** Returns the faults of a stored log by the state table of the specification (4.1.3), which is repeated here. */
 function faultsOf(entries: readonly LogEntry[]): string[] {
   const faults: string[] = [];
   let state: TaskState | undefined;
@@ -43,7 +43,7 @@ function faultsOf(entries: readonly LogEntry[]): string[] {
 
 type Move = (turn: Pick<Turn, "signal" | "step" | "emit">) => unknown;
 
-/** Everything an agent might do next; whatever is returned is yielded, and nothing in it is checked before. */
+/** Every move of an agent. The returned value is yielded unchecked. */
 const moves: Record<string, Move> = {
   working: () => say.working("on it"),
   artifact: () => say.artifact({ name: "a", text: "x", append: true }),
@@ -78,7 +78,9 @@ const waits: Record<string, Move> = {
     signal.aborted || new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve())),
 };
 
-/** Never comes back. Where the agent decides between task and message, its call would do the same. */
+/**
+ * Never settles. An agent that may still answer with a message does not wait for it, because its call would hang too.
+ */
 const stuck = new Promise<void>(() => {});
 
 const move = fc.oneof(
@@ -107,10 +109,10 @@ function agentOf(turns: readonly (readonly string[])[], responds: "task" | "eith
   };
 }
 
-/** What becomes of an agent that says nothing of use, or nothing in time, where it decides between task and message. */
+/** Errors of an agent that chooses between task and message and yields nothing valid, or nothing in time. */
 const beforeTasks: ReadonlySet<string> = new Set(["INVALID_AGENT_RESPONSE", "CANCELLED", "INTERNAL"]);
 
-/** A client that sends and cancels at any moment. An error of the protocol is an answer; everything else is a bug. */
+/** Sends and cancels at any moment. Errors of the protocol are valid answers; any other error is a bug. */
 async function follow(bench: Bench, steps: readonly string[]): Promise<string | undefined> {
   const calls: Promise<unknown>[] = [];
   const call = (answer: Promise<unknown>): void =>
@@ -165,7 +167,7 @@ describe.each(stores)("whatever an agent and a client do, over the %s store", (_
             expect(equals(TaskSchema, stored.fold.task, reference(entries))).toBe(true);
             const state = stored.fold.state;
             expect([stored.head.state, stored.head.position]).toEqual([state, entries.length]);
-            // No task is left behind as if it were still executed.
+            // An ended task must not keep a lease.
             if (over.has(state)) expect(stored.head.lease).toBeNull();
             ends.set(TaskState[state] ?? "", (ends.get(TaskState[state] ?? "") ?? 0) + 1);
           },
@@ -173,7 +175,7 @@ describe.each(stores)("whatever an agent and a client do, over the %s store", (_
         { numRuns: isSlow ? scaled(30, 60) : scaled(100, 250) },
       );
     await run();
-    // A small sample may lack an end.
+    // A small sample may not reach every end.
     for (let more = 0; more < 5 && isMissing(); more++) await run();
     expect([...ends.keys()].sort()).toEqual(expect.arrayContaining(["CANCELED", "COMPLETED", "FAILED"]));
   });

@@ -15,7 +15,7 @@ const alice: Caller = { owner: "alice", authenticated: true, scopes: [], claims:
 const under = (tenant: string, caller = alice) => ({ caller, tenant });
 const refused = (limit: keyof Limits) => ({ reason: "TOO_MANY_REQUESTS", metadata: { limit } });
 
-/** Asks back at once; with `wait` it waits for the gate first. */
+/** Asks immediately. With `wait`, it waits for the gate first. */
 const asking = (opened: Promise<void>) => ({
   async *execute({ text }: { readonly text: string }) {
     if (text === "wait") await opened;

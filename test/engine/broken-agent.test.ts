@@ -5,7 +5,7 @@ import { artifact, completed, working } from "../../src/agent/event.js";
 import { uncaughtFaults } from "../support/faults.js";
 import { Bench, quick, story } from "./support.js";
 
-/** Authors without a type checker write agents that are none. Whatever they do ends their task, and nothing else. */
+/** Agents of authors without a type checker, which break the types. Their faults only end their task. */
 
 const faults = uncaughtFaults();
 
@@ -90,7 +90,7 @@ async function told(execute: unknown, responds: "task" | "either"): Promise<stri
   return all;
 }
 
-/** An error that no caller waits for is reported a round later. */
+/** Waits until unhandled errors would be reported, and expects none. */
 async function nothingElse(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(faults).toEqual([]);

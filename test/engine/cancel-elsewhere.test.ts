@@ -13,7 +13,7 @@ import { withMethods } from "./wrapped-stores.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** An agent that stops a moment after its signal, with a last artifact. */
+/** An agent that yields a last artifact and stops a moment after its signal. */
 const tidy: Omit<Agent, "card"> = {
   async *execute(turn) {
     yield working();

@@ -19,13 +19,13 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** From now on the time of day is moved by so much. */
+/** Moves the time of day by `ms` from now on. */
 function jump(ms: number): void {
   const real = Date.now;
   vi.spyOn(Date, "now").mockImplementation(() => real() + ms);
 }
 
-/** An engine that keeps finished tasks for a second, and lets others wait for as long. */
+/** An engine that keeps ended and interrupted tasks for a second. */
 function serve(): { bench: Bench; removals: () => number } {
   const store = memoryStore();
   const removing = vi.spyOn(store, "removeFinished");
@@ -70,7 +70,7 @@ describe("a clock that jumps", () => {
     jump(5 * HOUR);
     await expect.poll(() => bench.logged.map(({ message }) => message)).toContainEqual(expect.stringMatching(/clock/));
     const before = removals();
-    // Some rounds of either kind.
+    // Time for several rounds of each kind.
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(removals()).toBe(before);
     expect((await bench.engine.get(scope, done.now().task.id)).task.status?.state).toBe(TaskState.COMPLETED);

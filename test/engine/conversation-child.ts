@@ -10,8 +10,9 @@ import type { TaskStore } from "../../src/store/task-store.js";
 import { withMethods } from "./wrapped-stores.js";
 
 /**
- * A process whose tasks change the state of one conversation: `conversation-child.ts <file> <tasks> <append> <before or after>`.
- * It kills itself before or after that append, 0 for never. It says how its tasks ended when all of them have.
+ * A process whose tasks change the state of one conversation: `conversation-child.ts <file> <tasks> <append> <before or
+ * after>`. It kills itself before or after that append, or never for 0. It prints the final states when all tasks have
+ * ended.
  */
 const [path = "", tasks = "0", fatal = "0", side = "after"] = process.argv.slice(2);
 
@@ -26,13 +27,13 @@ const agent: Agent = {
     const { state } = turn.conversation;
     for (let change = 0; change < changesOfTask; change++) {
       await state.update<string[]>((before = []) => [...before, `${turn.text}.${change}`]);
-      // Two changes share an event now and then, and the last one goes with the end.
+      // Some events carry two changes, and the last change goes with the end of the task.
       if (change % 2 === 1) yield artifact({ name: "counted", text: `${change}`, append: true });
     }
   },
 };
 
-/** A store whose process does not survive one of its appends. */
+/** A store that kills its process at one of its appends. */
 function mortal(store: TaskStore): TaskStore {
   let appends = 0;
   const die = (): void => void process.kill(process.pid, "SIGKILL");

@@ -9,7 +9,7 @@ import { expectSoundFile } from "../support/sound-file.js";
 const TASKS = 6;
 const CHANGES = 5;
 
-/** Repeats the kills of a run. */
+/** Seed of the kills. `PARLEY_STORE_SEED` repeats those of a run. */
 const seed = Number(process.env.PARLEY_STORE_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const kills = Number(process.env.PARLEY_KILLS ?? scaled(8, 25));
 
@@ -41,7 +41,7 @@ describe("a process that is killed in the middle of changes of a conversation's 
       const made: string[] = JSON.parse(new TextDecoder().decode(state?.bytes));
       const wanted = Array.from({ length: TASKS * CHANGES }, (_, at) => `${Math.floor(at / CHANGES)}.${at % CHANGES}`);
       expect(made.toSorted()).toEqual(wanted);
-      // Those of one task in their order.
+      // The changes of one task are in order.
       for (let task = 0; task < TASKS; task++) {
         const own = made.filter((each) => each.startsWith(`${task}.`));
         expect(own).toEqual(own.toSorted());

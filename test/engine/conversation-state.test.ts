@@ -17,7 +17,6 @@ vi.setConfig({ testTimeout: 240_000 });
 const contextId = "conversation";
 const key = { tenant: "", owner: "", contextId };
 
-/** The state as stored. */
 async function stored(store: TaskStore, of: Partial<typeof key> = {}): Promise<unknown> {
   const state = await store.conversation({ ...key, ...of });
   return state && JSON.parse(new TextDecoder().decode(state.bytes));
@@ -121,7 +120,7 @@ describe("turn.conversation.state", () => {
           return;
         }
         yield artifact({ text: String(await turn.conversation.state.get()) });
-        // Not awaited before the end.
+        // The agent does not await the change.
         void count(turn);
       }),
     );
@@ -132,7 +131,7 @@ describe("turn.conversation.state", () => {
     const before = held.now().generation;
     expect(await ask(bench, "y", { message: { taskId } })).toBe("COMPLETED");
     expect(held.now().task.artifacts[0]?.parts[0]?.content.value).toBe("1");
-    // A note does not count as a generation; WORKING, an artifact and COMPLETED do.
+    // A change of state does not count as a generation, but WORKING, an artifact and COMPLETED do.
     expect(held.now().generation).toBe(before + 3);
     expect(await stored(bench.store)).toBe(2);
     held.release();
@@ -355,7 +354,7 @@ describe("a turn that changes the state and runs again after a crash", () => {
             await add(turn, name);
             if (name !== "second" || turn.attempt > 1) return;
             await turn.emit(working());
-            // The change is stored with the event, before the step.
+            // The change is stored with the event, before the step ends.
             await vi.waitFor(async () => expect(await stored(one)).toContain(name));
           });
           if (turn.attempt > 1 || name !== "second") continue;
@@ -384,7 +383,7 @@ describe("a turn that changes the state and runs again after a crash", () => {
 type Move = "count" | "event" | "rest" | "ask";
 const moves = fc.array(fc.constantFrom<Move>("count", "count", "event", "rest", "ask"), { maxLength: 8 });
 
-/** A store that rejects some appends, and loses the answers of others. */
+/** A store in which other writers sometimes change the state before an append. */
 function contended(store: TaskStore, draw: () => number): TaskStore {
   return withMethods(store, {
     append: async (request) => {
@@ -392,7 +391,7 @@ function contended(store: TaskStore, draw: () => number): TaskStore {
         const { expected } = request.conversation;
         const stored = await store.conversation(request.head);
         const now = stored?.version ?? 0;
-        // As if another turn had just written the same state.
+        // Simulates another turn that has just written the same state.
         const bytes = stored?.bytes ?? new TextEncoder().encode("[]");
         if (now === expected && draw() < 0.5) await touch(store, now, bytes);
       }
@@ -429,7 +428,7 @@ describe("interleaved turns on one conversation's state", () => {
                 const id = `${index}.${++turnCount}`;
                 made.push(id);
                 const seen = await turn.conversation.state.update<string[]>((before = []) => [...before, id]);
-                // Its own changes, each once, in order.
+                // The state contains each of its changes once and in order.
                 const own = seen.filter((each) => each.startsWith(`${index}.`));
                 expect(own).toEqual(Array.from({ length: turnCount }, (_, at) => `${index}.${at + 1}`));
               } else if (move === "event") yield working("on it");

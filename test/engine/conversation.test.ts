@@ -20,13 +20,13 @@ const contextId = "conversation";
 
 const nameOf = (state: TaskState): string | undefined => TaskState[state]?.toLowerCase().replace("_", "-");
 
-/** An utterance in a word. */
+/** A message in short form. */
 function said({ role, text, state, name }: ConversationMessage): string {
   const what = name === undefined ? text : `${name}: ${text}`;
   return `${role === "user" ? ">" : "<"} ${what}${state === undefined ? "" : ` (${nameOf(state)})`}`;
 }
 
-/** All of a conversation, read page by page. */
+/** Reads a whole conversation in pages. */
 async function allOf({ conversation }: Turn, limit: number): Promise<string[]> {
   const all: ConversationMessage[] = [];
   for (let before: string | undefined; ; ) {
@@ -39,7 +39,7 @@ async function allOf({ conversation }: Turn, limit: number): Promise<string[]> {
   }
 }
 
-/** An agent that follows its message, and reports its view of the conversation. */
+/** An agent that does what its message says and reports its view of the conversation. */
 function agentOf(see: (turn: Turn) => Promise<unknown> | unknown = () => {}): Omit<Agent, "card"> {
   return {
     async *execute(turn) {
@@ -71,7 +71,7 @@ describe("turn.conversation.messages()", () => {
       agentOf(async (turn) => {
         seen = (await turn.conversation.messages()).map(said);
       }),
-      // Messages of different tasks in one millisecond have the order of the tasks.
+      // The clock advances with each reading, because messages of one millisecond are ordered by task.
       { now: () => ++now },
     );
     const asked = await send(bench, "ask name");
@@ -221,7 +221,7 @@ describe("turn.conversation.messages()", () => {
           seen = [];
           for (const limit of [1_000, 7, 20, 1]) seen.push(await allOf(turn, limit));
         }),
-        // Several tasks have the same time.
+        // Some tasks have the same time.
         { now: () => (now += Math.random() < 0.5 ? 1 : 0) },
       );
       const asked = await send(bench, "ask name");
@@ -376,7 +376,7 @@ describe("an agent that answers directly and remembers", () => {
 /** A move of the user in a drawn conversation. */
 const step = fc.record({
   verb: fc.constantFrom("say", "ask", "make", "fail", "nothing"),
-  /** Answers the oldest question, if there is one. */
+  /** Answers the oldest open question, if any. */
   answers: fc.boolean(),
 });
 
@@ -388,7 +388,7 @@ describe("messages() of a drawn conversation", () => {
         fc.integer({ min: 1, max: 9 }),
         async (steps, limit) => {
           let seen: string[] = [];
-          // A client takes a millisecond at least from an answer to its next message.
+          // The clock advances before each message, as it does for a real client.
           let now = Date.now();
           const bench = new Bench(
             agentOf(async (turn) => {
@@ -406,7 +406,7 @@ describe("messages() of a drawn conversation", () => {
             await settle(held);
             const { task } = held.now();
             talk.push(`> ${verb} ${index}`);
-            // Each artifact is in a task of its own, or in one that continues it.
+            // Each artifact belongs to a new task or to one that continues.
             if (verb === "make") talk.push(`< file: ${index}…`);
             const text = task.status?.message?.parts[0]?.content.value;
             const names: Record<number, string> = { 3: "completed", 4: "failed", 6: "input-required" };

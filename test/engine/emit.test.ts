@@ -10,7 +10,7 @@ import { Bench, gate, settle, story } from "./support.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** The events that an agent's clients see. */
+/** The events that a client of the agent receives. */
 async function told(execute: Agent["execute"], more: Partial<Agent> = {}): Promise<string[]> {
   return story(await new Bench({ execute, ...more }).send("go"));
 }

@@ -452,7 +452,7 @@ describe("cancel()", () => {
           yield artifact({ name: "late", text: "late" });
         },
       },
-      // So long that a slow store has let both cancels begin.
+      // The grace period is long enough for both cancels to begin on a slow store.
       { limits: { ...quick, cancelGraceMs: 1_000 } },
     );
     const held = await bench.send("x");

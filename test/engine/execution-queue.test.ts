@@ -21,7 +21,7 @@ const as = (owner: string): { caller: Caller } => ({
   caller: { owner, authenticated: true, scopes: [], claims: { secret: owner } },
 });
 
-/** Agents that wait until they are let go, and what they did. */
+/** An agent whose turns wait until the test releases them. Records what they did. */
 class Work {
   readonly begun: string[] = [];
   readonly turns: Turn[] = [];
@@ -52,14 +52,14 @@ class Work {
     });
   }
 
-  /** Lets one go on that has begun. */
+  /** Releases a turn that has begun. */
   async end(text: string): Promise<void> {
     await expect.poll(() => this.#waiting.has(text), patience).toBe(true);
     this.#waiting.get(text)?.();
     this.#waiting.delete(text);
   }
 
-  /** Lets all go on, now and later. */
+  /** Releases all turns, including later ones, until `count` have begun. */
   async endAll(count: number): Promise<void> {
     await expect
       .poll(() => {
@@ -99,7 +99,7 @@ describe("executions beyond the limit", () => {
     await expect.poll(() => work.begun, patience).toEqual(["1", "2"]);
     expect(stateOf(tasks[2] as TaskHandle)).toBe("SUBMITTED");
     expect([bench.engine.running, bench.engine.queued]).toEqual([2, 2]);
-    // The store knows that nobody has begun it.
+    // The stored lease shows that no process has begun the turn.
     const head = await bench.store.head({ taskId: idOf(tasks[2] as TaskHandle) });
     expect(head?.lease?.attempt).toBeLessThan(0);
     await work.end("2");
@@ -319,7 +319,7 @@ describe("the end of a server with a queue", () => {
     const queued = await bench.send("2");
     const waiting = queued.whenIdle(neverCanceled, 60_000).catch((error: unknown) => error);
     const draining = bench.engine.drain(60_000);
-    // At once, although the one that runs has a minute.
+    // The waiting call fails immediately, although the running turn has a minute.
     expect(await waiting).toMatchObject({ reason: "UNAVAILABLE" });
     expect((await next.head({ taskId: idOf(queued) }))?.lease).toMatchObject({ holder: "", attempt: -1 });
     await work.end("1");
@@ -355,7 +355,7 @@ describe("the end of a server with a queue", () => {
       const held = await after.engine.open(scope, idOf(task));
       await expect.poll(() => stateOf(held), patience).toBe("COMPLETED");
     }
-    // What ran when its process died is failed, as ever.
+    // The turn that ran when its process died fails.
     const held = await after.engine.open(scope, idOf(ran));
     await expect.poll(() => stateOf(held), patience).toBe("FAILED");
     expect(later.most).toBeLessThanOrEqual(2);
@@ -469,9 +469,9 @@ describe("direct answers", () => {
     const client = new AbortController();
     const third = bench.engine.send(bench.order("3", { client })).catch((error: unknown) => error);
     await expect.poll(() => asked, patience).toBe(3);
-    // A server ends the calls that are left then.
+    // A server aborts its remaining calls when the drain ends.
     const draining = bench.engine.drain(5_000).then(() => client.abort());
-    // The queue has ended.
+    // The drain has closed the queue.
     expect(await second).toMatchObject({ reason: "UNAVAILABLE" });
     accepted.open();
     expect(await third).toMatchObject({ reason: "UNAVAILABLE" });
@@ -520,7 +520,7 @@ describe("open tasks of one owner", () => {
     await settle(tasks[1] as TaskHandle);
     await expect.poll(() => bench.send("5", as("alice")).then(idOf, () => undefined), patience).toBeDefined();
     await expect(bench.send("6", as("alice"))).rejects.toMatchObject(limit("maxOpenTasksPerOwner"));
-    // A message to a task creates none.
+    // A message to an existing task creates no task.
     const more = await bench.send("7", { ...as("alice"), message: { taskId: idOf(tasks[0] as TaskHandle) } });
     await work.end("7");
     expect(await settle(more)).toBe("COMPLETED");
@@ -535,7 +535,7 @@ describe("open tasks of one owner", () => {
     expect(await stored(bench, "alice")).toBe(accepted);
     expect(accepted).toBeGreaterThan(0);
     expect(accepted).toBeLessThanOrEqual(5);
-    // Whoever comes while others are being created may count one of them twice, and is told to come again.
+    // A send during the creation of other tasks may count one of them twice. It is refused and may be repeated.
     await expect
       .poll(async () => {
         await bench.send("more", as("alice")).catch(() => {});

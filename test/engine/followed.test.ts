@@ -6,13 +6,13 @@ import type { TaskStore } from "../../src/store/task-store.js";
 import { openShared, openStore } from "./stores.js";
 import { Bench, scope, settle, tell } from "./support.js";
 
-/** More than is kept in memory for those who follow a task. */
+/** Exceeds the size that is kept in memory for followers of a task. */
 const LARGE = "x".repeat(300 * 1024);
 
-/** More than a task in memory has to have to be kept for the next reader. */
+/** Exceeds the size from which a task in memory is kept for the next reader. */
 const LARGER = "y".repeat(1_100 * 1024);
 
-/** Adds to its artifact, in every turn, and waits for its client until it hears `end`. */
+/** Adds to its artifact in each turn. Waits for its client until the message is `end`. */
 const agent: Omit<Agent, "card"> = {
   async *execute({ text, attempt }) {
     yield artifact({ name: "large", text: text === "begin" ? LARGE : text, append: text !== "begin" });
@@ -20,13 +20,13 @@ const agent: Omit<Agent, "card"> = {
   },
 };
 
-/** The stores of the engine that the follower asks and of the one that gets the messages. */
+/** Stores of the engine that has the follower, and of the engine that gets the messages. */
 const places: readonly [name: string, open: () => [TaskStore, TaskStore | undefined]][] = [
   ["of the same process", () => [openStore(), undefined]],
   ["of another process", openShared],
 ];
 
-/** What a follower of a task is told from now on, once the stream is over. */
+/** Follows a task until its stream ends. Returns the events from now on. */
 async function follow(bench: Bench, taskId: string): Promise<string[]> {
   const handle = await bench.engine.open(scope, taskId);
   const from = handle.now();
@@ -49,7 +49,7 @@ describe.each(places)("a large task that waits while it is followed, and message
     again.release();
 
     const third = follow(bench, taskId);
-    // Whoever reads it beside a follower has all of it, and so has the turn that comes after.
+    // A reader beside a follower sees the whole task, and so does the next turn.
     const texts = async (from: Bench) => {
       const { task } = await from.engine.get(scope, taskId);
       return task.artifacts[0]?.parts.map(({ content }) => content.value);
@@ -87,7 +87,9 @@ describe.each(places)("a large task that waits while it is followed, and message
   });
 });
 
-/** A task of one engine that waits for its client, the engine that it is followed at, and the one that messages go to. */
+/**
+ * Creates a task that waits for its client. Returns the engine that follows it and the engine that gets its messages.
+ */
 async function beginLarge(open: (typeof places)[number][1]) {
   const [own, other] = open();
   const bench = new Bench(agent, { leaseMs: 600 }, own);
@@ -101,7 +103,7 @@ async function beginLarge(open: (typeof places)[number][1]) {
   return { bench, sender, taskId: begun.taskId, close };
 }
 
-/** Lets a task grow by more than one outline may have. */
+/** Grows a task beyond the maximum size of an outline. */
 async function answer(sender: Bench, taskId: string): Promise<void> {
   const more = await sender.send(LARGER, { message: { taskId } });
   await settle(more);

@@ -10,7 +10,7 @@ import { Bench, gate, scope, settle } from "./support.js";
 const other = { tenant: "", owner: "mallory" };
 const UNKNOWN = "01a1fdef-a9b7-72bd-98a6-000000000000";
 
-/** A store that says what it was asked, in order. */
+/** A store that records its calls in order. */
 function recorded(store: TaskStore): { readonly store: TaskStore; readonly asked: unknown[] } {
   const asked: unknown[] = [];
   const watched = new Proxy(store, {
@@ -34,7 +34,7 @@ const config: NewPushConfig = {
   maxPerOwner: 2,
 };
 
-/** Every way in which a call may ask the engine for a task. */
+/** Every call that asks the engine for a task. */
 const questions: Record<string, (bench: Bench, engine: Engine, taskId: string) => Promise<unknown>> = {
   get: (_bench, engine, taskId) => engine.get(other, taskId),
   open: (_bench, engine, taskId) => engine.open(other, taskId),
@@ -48,7 +48,7 @@ const questions: Record<string, (bench: Bench, engine: Engine, taskId: string) =
   "delete a configuration": (_bench, engine, taskId) => engine.pushConfigs.delete(other, { taskId, configId: "one" }),
 };
 
-/** Where the task of somebody else is at that moment. */
+/** Places of another owner's task, by description. Each function creates the task there. */
 const places: Record<string, (bench: Bench, letGo: () => void) => Promise<string>> = {
   "being executed": async (bench) => {
     const held = await bench.send("wait");
@@ -74,7 +74,7 @@ const places: Record<string, (bench: Bench, letGo: () => void) => Promise<string
   },
 };
 
-// The time that a call takes is what it asks of the store: no test looks at a clock.
+// The calls to the store stand for the duration of a call. No test measures time.
 describe.each(Object.keys(places))("a task of somebody else, %s", (place) => {
   it.each(Object.keys(questions))(
     "costs %s what one costs that does not exist, and is answered alike",
@@ -104,7 +104,7 @@ describe.each(Object.keys(places))("a task of somebody else, %s", (place) => {
       expect(theirs.reason).toBe("TASK_NOT_FOUND");
       expect(theirs.text).toMatch(/"(load|head)"/);
       expect(theirs).toEqual(await answer(UNKNOWN));
-      // Its owner has it.
+      // The owner still finds the task.
       expect((await bench.engine.get(scope, taskId)).task.id).toBe(taskId);
       letGo.open();
       await bench.engine.drain(1_000);

@@ -7,7 +7,7 @@ import { A2AError } from "../../src/core/error.js";
 import { isSlow, openStore } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
-/** What a task's story is when its agent yields this. */
+/** The story of a task whose agent yields these events. */
 async function yields(...events: unknown[]): Promise<string[]> {
   const bench = new Bench({
     async *execute() {
@@ -17,7 +17,7 @@ async function yields(...events: unknown[]): Promise<string[]> {
   return story(await bench.send("x"));
 }
 
-/** A value that throws whenever it is looked at. */
+/** A value that throws when it is inspected. */
 function hostile(): unknown {
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
@@ -197,7 +197,7 @@ describe("a cancel at an awkward moment", () => {
       const { task } = await bench.engine.cancel(scope, taskId);
       expect(task.status?.state).toBe(TaskState.CANCELED);
       const told = await follow;
-      // Where the store takes its time, the turn of the message may have come to its own pause before.
+      // On a slow store, the turn of the message may pause before it is canceled.
       const ends = isSlow ? ["CANCELED", "INPUT_REQUIRED ?"] : ["CANCELED"];
       if (told.length > 0) expect(ends).toContain(told.at(-1));
     }

@@ -8,7 +8,7 @@ import { Bench, gate, quick, scope, settle } from "./support.js";
 
 const idempotency = { key: "key", fingerprint: "same" };
 
-/** Gives the answer that it was made with, and counts how often it is asked. */
+/** An agent that yields the given events. Counts its runs and their ends. */
 function counting(responds: Agent["responds"], events: () => AsyncIterable<AgentEvent>) {
   const counted = { runs: 0, left: 0 };
   const agent: Omit<Agent, "card"> = {
@@ -41,7 +41,7 @@ function sendMany(benches: readonly Bench[], count: number): Promise<SendResult[
   );
 }
 
-/** What became of the sends, each in a word. */
+/** The ids of the tasks or messages in the results. */
 function idsOf(sent: readonly SendResult[]): Set<string> {
   return new Set(sent.map((one) => (one.kind === "task" ? one.task.now().task.id : one.message.messageId)));
 }
@@ -75,7 +75,7 @@ describe("sends under one key at the same time", () => {
     expect(idsOf(await sendMany([bench], 10)).size).toBe(1);
     expect(counted.runs).toBe(1);
     await expectWholeTasks(bench, 0);
-    // Nothing was stored: what comes later is made anew.
+    // A direct answer is not stored, so a later send runs the agent again.
     await sendMany([bench], 1);
     expect(counted.runs).toBe(2);
   });
@@ -133,7 +133,7 @@ describe("sends under one key at the same time", () => {
       const sent = await sendMany(benches, 6);
       expect(idsOf(sent).size).toBe(1);
       for (const one of sent) if (one.kind === "task") expect(await settle(one.task)).toBe("COMPLETED");
-      // Each process may have begun it once, and left it before its second event.
+      // Each process may have started the turn once. The second one left it before its second event.
       expect(counted.runs).toBeLessThanOrEqual(2);
       await expect.poll(() => counted.left).toBe(counted.runs);
       for (const bench of benches) await expectWholeTasks(bench, 1);
@@ -162,9 +162,9 @@ describe("a send under a key whose agent hangs after its client has left", () =>
     await expect.poll(() => runs).toBe(1);
     client.abort();
     const [second, third] = (await sendMany([bench], 2)) as [SendResult, SendResult];
-    // Only one of them went ahead.
+    // Only one of the two later sends ran the agent.
     expect(runs).toBe(2);
-    // What comes of the first one at last is the same task.
+    // The first send finally returns the same task.
     go.open();
     expect(idsOf([await first, second, third]).size).toBe(1);
     await expectWholeTasks(bench, 1);
@@ -187,7 +187,7 @@ describe("a task that could not be created", () => {
         yield artifact({ name: "a", text: "x" });
       },
     });
-    // The same key, and both of them past the look whether it is known.
+    // Both sends have the same key and have passed the check for a known key.
     const order = (text: string) => bench.order(text, { idempotency: { ...idempotency, fingerprint: text } });
     const outcomes = Promise.allSettled([bench.engine.send(order("first")), bench.engine.send(order("second"))]);
     first.open();

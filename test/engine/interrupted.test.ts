@@ -10,7 +10,7 @@ import { temporaryFile } from "../store/sqlite/files.js";
 import { stores } from "./stores.js";
 import { Bench, gate, scope, settle } from "./support.js";
 
-/** Asks for what the message names, then is done. */
+/** Asks for the item that the message names, and completes after the answer. */
 const asking: Omit<Agent, "card"> = {
   async *execute(turn) {
     if (turn.text === "ask") yield inputRequired("Which one?");
@@ -22,7 +22,7 @@ const asking: Omit<Agent, "card"> = {
 const DAY = 24 * 3_600_000;
 const patience = { timeout: 30_000 };
 
-/** An engine that lets tasks wait for a second of a clock that stands still until it is moved. */
+/** An engine that keeps interrupted tasks for one second of a manual clock. */
 function clocked(store: TaskStore, agent = asking): { bench: Bench; pass: (ms: number) => void } {
   let time = Date.now();
   const limits = { ...defaultLimits, maxInterruptedMs: 1_000 };
@@ -92,7 +92,7 @@ it("ends its wait after a restart, too", { timeout: 60_000 }, async () => {
   await first.engine.drain(0);
   await before.close();
   const after = sqliteStore({ path, synchronous: "NORMAL" });
-  // By the default nothing happens to it for a month.
+  // The default limit keeps the task for a month.
   const patient = new Bench(asking, { now: () => Date.now() + 29 * DAY }, after);
   expect(await stateOf(patient, id)).toBe("INPUT_REQUIRED");
   const { bench, pass } = clocked(after);
@@ -119,7 +119,7 @@ it("is canceled or answered, never both, when a message comes in the same moment
     ids.push(held.accepted!.task.id);
   }
   one.pass(2_000);
-  // Messages come through the other process while this one cancels.
+  // The other process receives messages while this one cancels.
   for (const taskId of ids) {
     const answered = await other.bench.send("this one", { message: { taskId } }).catch(() => undefined);
     if (answered === undefined) await expect.poll(() => stateOf(one.bench, taskId), patience).toBe("CANCELED");

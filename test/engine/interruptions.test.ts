@@ -32,7 +32,7 @@ describe("Interruptions", () => {
     all.note("t", { after: 3, isOutage: true });
     expect(all.next("t", { holder: "h", turn: 3, attempt: 1 }).attempt).toBeGreaterThan(1);
     expect(all.next("t", { holder: "h", turn: 4, attempt: 1 })).toEqual({ holder: "h", turn: 4, attempt: 0 });
-    // What a failing send notes later does not hide the turn that was about to start.
+    // A later note of a failing send does not hide the turn that was about to start.
     all.note("u", { after: 3, next: 4, isOutage: true });
     all.note("u", { after: 5, isOutage: true });
     expect(all.next("u", { holder: "h", turn: 3, attempt: 1 })).toEqual({ holder: "h", turn: 4, attempt: 0 });

@@ -3,12 +3,12 @@ import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, failed, inputRequired, rejected, reply, working } from "../../src/agent/event.js";
 import { Bench, quick, story } from "./support.js";
 
-/** Authors forget that a task is over; what they yield then is dropped, and the log names it. */
+/** Events that agents yield after the end of their task. The engine drops and logs them. */
 
 const afterTask = "an agent yielded an event after the end of its task; the event is dropped, and the agent stopped";
 const afterReply = "an agent yielded an event after its direct answer; the event is dropped, and the agent stopped";
 
-/** The lines of the log, with what they say. */
+/** The log lines with their facts. */
 const lines = ({ logged }: Bench): unknown[] => logged.map(({ facts, message }) => ({ ...facts, message }));
 
 async function run(agent: Omit<Agent, "card">): Promise<{ bench: Bench; told: string[]; taskId: string }> {

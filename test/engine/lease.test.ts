@@ -13,7 +13,7 @@ import { openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 import { withMethods } from "./wrapped-stores.js";
 
-/** A store that ends leases, but says so only when it is let to. */
+/** A store that ends leases, but answers only after `letGo`. */
 function slowToLetGo(store: TaskStore, letGo: Promise<void>): TaskStore {
   return withMethods(store, {
     setLease: async (request) => {
@@ -24,7 +24,7 @@ function slowToLetGo(store: TaskStore, letGo: Promise<void>): TaskStore {
   });
 }
 
-/** Asks at first, then is at work until it is let go on. */
+/** Asks in one turn, and works in the other until `proceed`. */
 function asker(proceed: Promise<void>): { execute(turn: Turn): AsyncIterable<AgentEvent> } {
   return {
     async *execute(turn) {
@@ -46,7 +46,7 @@ describe("the lease of a task", () => {
     const held = await bench.send("ask");
     expect(await settle(held)).toBe("INPUT_REQUIRED");
     const { id: taskId } = held.accepted!.task;
-    // The answer that the client saw is stored, and the lease that is not needed any more is being given up.
+    // The client's answer is stored, and the lease of its turn is being released.
     await expect.poll(async () => (await store.head({ taskId }))?.lease).toBeNull();
     const next = await bench.send("go on", { message: { taskId } });
     expect((await store.head({ taskId }))?.lease).toMatchObject({ turn: 3, attempt: 1 });
@@ -72,7 +72,7 @@ describe("the lease of a task", () => {
   });
 });
 
-/** The store of a process that says only once that it lives, until it is let. */
+/** The store of a process that sends one heartbeat. Later ones wait for `until`. */
 function silent(store: TaskStore, until: Promise<void> = new Promise(() => {})): TaskStore {
   let said = false;
   return withMethods(store, {
@@ -86,11 +86,11 @@ function silent(store: TaskStore, until: Promise<void> = new Promise(() => {})):
 
 const leaseMs = 240;
 
-/** Whatever keeps saying for a process that it lives, while it does not itself, is to stop at once. */
+/** Options of a process whose heartbeats stop as soon as its own do. */
 const mortal = { leaseMs, limits: { ...quick, maxStallMs: 0 } };
 const patience = { timeout: 20_000 };
 
-/** The leases of a process, "me", that executes nothing. */
+/** The leases of the process "me", which has no executions. */
 function idleKeeper(store: TaskStore, recover: (taskId: string, lease: Lease) => Promise<void>): LeaseKeeper {
   return new LeaseKeeper({
     store,
@@ -172,7 +172,7 @@ describe("an execution whose task another process took over", { timeout: 60_000 
   });
 });
 
-/** Works until it is let, and notes why it was stopped. */
+/** Works until `proceed`. Records the reasons of its aborts. */
 function worker(proceed: Promise<void>, reasons: unknown[]): Omit<Agent, "card"> {
   return {
     async *execute(turn) {
@@ -184,7 +184,7 @@ function worker(proceed: Promise<void>, reasons: unknown[]): Omit<Agent, "card">
   };
 }
 
-/** A store that says in its first answer that the process was evicted. */
+/** A store whose first heartbeat answers that the process was evicted. */
 function evicting(store: TaskStore, methods: Partial<TaskStore>): TaskStore {
   let isSaid = false;
   return withMethods(store, {
@@ -198,7 +198,7 @@ function evicting(store: TaskStore, methods: Partial<TaskStore>): TaskStore {
   });
 }
 
-/** The leases that a process has, told when it is let. */
+/** Reads the leases of a process, but answers only when the test opens a gate. */
 function slowLeases(store: TaskStore) {
   const [read, tell] = [gate(), gate()];
   const leasesOf: TaskStore["leasesOf"] = async (request) => {
@@ -271,7 +271,7 @@ describe("the check of an evicted process for the leases that it still has", () 
     await yieldToEventLoop();
     await expect(bench.engine.start()).rejects.toThrow("away");
     expect(reasons).toEqual([]);
-    // Its next heartbeat.
+    // The second start sends the next heartbeat.
     await bench.engine.start();
     expect(reasons).toMatchObject([{ cause: "lease-lost" }]);
     expect(bench.engine.executions).toBe(1);
@@ -302,7 +302,7 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
         await new Promise(() => {});
       },
     };
-    // It was never started, so it says nothing, and claims nothing back.
+    // This engine was never started, so it sends no heartbeat and reclaims nothing.
     const before = new Bench(stuck, { leaseMs }, here);
     const ids = await Promise.all(
       Array.from({ length: 7 }, async (_, i) => (await before.send(`${i}`)).accepted!.task.id),
@@ -311,7 +311,7 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
     const after = new Bench(agent, { leaseMs }, there);
     await after.engine.start();
     await expect.poll(() => running, patience).toBe(2);
-    // An orderly end: what ran and what waited has no holder.
+    // After an orderly end, no lease has a holder.
     await after.engine.drain(0);
     const leases = await Promise.all(ids.map(async (taskId) => (await there.head({ taskId }))?.lease));
     expect(leases.map((lease) => lease?.holder)).toEqual(ids.map(() => ""));
@@ -376,7 +376,7 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
     const tried = new Set<string>();
     const keeper = idleKeeper(there, async (taskId, lease) => {
       if (!keeper.admit(taskId)) return keeper.park(taskId, lease);
-      // Its log cannot be read, for example.
+      // Recovery fails, for example because the log cannot be read.
       tried.add(taskId);
     });
     const claim = async (): Promise<number> => {
@@ -406,7 +406,7 @@ describe("LeaseKeeper.reclaimOrphans()", () => {
     await store.append({ head: row, expected: 0, creates: true, entries: [new Uint8Array(1)], lease });
     const keeper = idleKeeper(store, async () => {});
     await keeper.reclaimOrphans();
-    // Its execution ended, and the next one began: the first attempt at another turn.
+    // The execution ended and the next one began, with the first attempt at another turn.
     const next = { holder, turn: 2, attempt: 1 };
     await store.setLease({ taskId, fence: lease, lease: next });
     await keeper.reclaimOrphans();

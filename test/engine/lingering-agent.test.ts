@@ -8,17 +8,17 @@ import { Bench, quick, scope, settle, story } from "./support.js";
 
 const never = new Promise<never>(() => {});
 
-/** Ends are quick, so that those who do not come to one show. */
+/** Agents have little time to end, so that lingering ones are detected soon. */
 setConstantsOfFile(agentCleanup, { timeoutMs: 50 });
 
 const lettingGo = "an agent did not return after its last event; its execution ends without it";
 
-/** How often the log says that an execution was let go. */
+/** Number of executions that the log reports as released. */
 const letGo = ({ logged }: Bench): number => logged.filter(({ message }) => message === lettingGo).length;
 
 const count = 5;
 
-/** Agents that say their last and stay. */
+/** Agents that yield their last event but do not return. */
 const staying: [name: string, agent: Omit<Agent, "card">, state: string][] = [
   [
     "in its finally",
@@ -71,7 +71,7 @@ describe("an agent that never returns after its last event", () => {
     for (const each of held) each.release();
     await expect.poll(() => bench.engine.executions).toBe(0);
     expect(letGo(bench)).toBe(count);
-    // Nothing is left to be waited for, nor to be taken over.
+    // The engine neither waits for these executions nor leaves their leases.
     await bench.engine.drain(60_000);
     expect(await bench.store.leasesOf({ holder: "", after: "", limit: 10 })).toEqual([]);
   });

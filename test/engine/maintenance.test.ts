@@ -27,10 +27,10 @@ it("makes up for no rounds of its maintenance that a slow store kept from beginn
   const bench = new Bench({ async *execute() {} }, { leaseMs: 150 }, store);
   await bench.engine.start();
   await expect.poll(() => claims).toBe(1);
-  // Some twenty rounds are due meanwhile.
+  // About twenty rounds are due in this time.
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   proceed.open();
-  // The end waits for what is under way.
+  // The drain waits for the current round.
   await bench.engine.drain(0);
   expect(looks).toBeLessThanOrEqual(2);
 });

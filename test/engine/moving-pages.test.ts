@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 type Filters = Pick<ListRequest, "contextId" | "state" | "statusFrom">;
 
-/** What happens to tasks between two pages; a number tells which one. */
+/** A change of tasks between two pages. `which` selects a task. */
 type Change = { readonly do: "create" | "go on" | "finish" | "cancel"; readonly which: number };
 
 const change: fc.Arbitrary<Change> = fc.record({
@@ -26,12 +26,12 @@ const filters: fc.Arbitrary<Filters> = fc.oneof(
   fc.nat(6).map((time) => ({ statusFrom: 1_000 + time })),
 );
 
-/** Tasks of one owner whose times come in runs of equal ones, and everything a client can do with them. */
+/** Tasks of one owner, of which several have equal times, and the actions of their client. */
 class Tasks {
   readonly bench: Bench;
   readonly owner: string;
   readonly ids: string[] = [];
-  /** When each task was touched last, in rounds. */
+  /** Round of the last change of each task. */
   readonly touched = new Map<string, number>();
   round = 0;
   #clock = 0;
@@ -41,7 +41,7 @@ class Tasks {
     this.owner = owner;
   }
 
-  /** Four readings of the clock give the same millisecond. */
+  /** Advances one millisecond every four readings. */
   now(): number {
     return 1_000 + Math.floor(this.#clock++ / 4);
   }
@@ -63,12 +63,12 @@ class Tasks {
       return;
     }
     this.touched.set(taskId, this.round);
-    // A task that is over already stays as it is; to touch it counts all the same.
+    // An ended task does not change, but counts as touched.
     if (what === "cancel") await this.bench.engine.cancel({ ...scope, owner: this.owner }, taskId).catch(() => {});
     else await this.send(what === "finish" ? "finish" : "ask", { taskId }).catch(() => {});
   }
 
-  /** Walks over the pages while the changes happen between them; gives the ids as they were seen. */
+  /** Reads all pages and applies changes between them. Returns the ids in the order of the pages. */
   async walk(request: Filters & { limit: number }, changes: readonly (readonly Change[])[]): Promise<string[]> {
     const seen: string[] = [];
     let after: ListRequest["after"];
@@ -113,7 +113,7 @@ describe.each(stores)("pages of a list over the %s store", (_name, open) => {
           const still = start.views.map(({ task }) => task.id).filter((id) => !tasks?.touched.has(id));
           unchanged += still.length;
           expect(seen.filter((id) => still.includes(id))).toEqual(still);
-          // What changed may come again at its new place, but only behind the reader: nothing is seen twice.
+          // A changed task moves to a place before the reader, so that no task is seen twice.
           expect(new Set(seen).size).toBe(seen.length);
         },
       ),

@@ -15,7 +15,7 @@ import { Bench, gate, scope, settle, tell } from "./support.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Tells which messages it has heard, and asks for more until it is told to end. */
+/** Repeats each message as a question, until the message is "end". */
 const listening: Omit<Agent, "card"> = {
   async *execute(turn) {
     if (turn.text === "end") yield completed(`${turn.history.length}`);
@@ -145,7 +145,7 @@ describe("a task that its client has named", () => {
       },
     });
     const first = reasonOf(bench.send("one", named("mine")));
-    // Which of two sends finds its store's answer first is not promised.
+    // Starts the first turn before the second send, because two sends may reach the store in any order.
     await expect.poll(() => turns).toBe(1);
     const second = bench.send("two", named("mine"));
     asked.open();
@@ -184,14 +184,15 @@ describe("names of other callers", () => {
       },
     }) as TaskStore;
     const bench = new Bench(listening, {}, watched);
-    // An id that the server has made for somebody else, one that somebody else has chosen, and one that nobody has.
+    // Ids that the server made for another owner, that another owner chose, and that do not exist.
     const made = await bench.send("hers", { caller: ada });
     await settle(made);
     await settle(await bench.send("hers", named("chosen", { caller: ada })));
     const his = { ...scope, owner: "bob" };
     const asking = async (id: string): Promise<string[]> => {
       asked.length = 0;
-      // What is counted for an owner is asked for once, and leases end in their own time.
+      // The comparison ignores the cached count of an owner's open tasks, and heartbeats and leases, which have their
+      // own times.
       await reasonOf(bench.engine.get(his, id));
       await reasonOf(bench.engine.cancel(his, id));
       await reasonOf(bench.engine.pushConfigs.find(his, id));
@@ -391,7 +392,7 @@ describe("a name whose task is over", () => {
     const bench = new Bench(once, { maxReopens: 2, limits: { ...defaultLimits, maxTaskBytes: 8_000 } });
     await settle(await bench.send("x".repeat(3_000), named("mine")));
     await settle(await bench.send("2", named("mine")));
-    // The answer alone, which says what it was told, is too large as well.
+    // The answer repeats its message, so it is too large as well.
     expect(await saidBy(bench, "mine")).toBe("done with 2, 0 before");
     await settle(await bench.send("3", named("mine")));
     expect(await saidBy(bench, "mine")).toBe("done with 3, 2 before");

@@ -11,10 +11,10 @@ import { Bench, quick, scope } from "./support.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** What is no error of a store: to callers it is an internal error. */
+/** An error that is not a StoreError. Callers get an internal error. */
 const fault = new TypeError("a fault");
 
-/** What becomes of the one call that goes wrong. */
+/** Results of the failing call. */
 const ways = {
   "is refused": { done: false, error: () => new StoreError("failed", "No.") },
   "is not done": { done: false, error: () => new StoreError("unavailable", "Not now.") },
@@ -24,7 +24,7 @@ const ways = {
 
 type Way = keyof typeof ways;
 
-/** A store of which one call goes wrong, counted from the first on; `made` says which it was. */
+/** A store whose nth call fails. */
 function faulty(nth: number, way: Way, shared: boolean): { store: TaskStore; kept: TaskStore; calls: string[] } {
   const kept = memoryStore({ shared });
   const calls: string[] = [];
@@ -54,7 +54,7 @@ const agent: Omit<Agent, "card"> = {
   },
 };
 
-/** An error of the protocol is an answer; what else is thrown is a bug. */
+/** Errors of the protocol are answers. Any other error is a bug. */
 async function answered<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
@@ -64,7 +64,7 @@ async function answered<T>(call: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** All that a client does, on a store of which one call goes wrong. Gives the calls that were made. */
+/** Makes all calls of a client on a store whose nth call fails. Returns the calls of the store. */
 async function live(nth: number, way: Way, shared: boolean): Promise<string[]> {
   const { store, kept, calls } = faulty(nth, way, shared);
   const bench = new Bench(agent, { leaseMs: 60, limits: quick }, store);
@@ -72,7 +72,7 @@ async function live(nth: number, way: Way, shared: boolean): Promise<string[]> {
   const idempotency = { key: "k", fingerprint: "f" };
   const held = (await answered(bench.send("ask", { idempotency }))) ?? (await bench.send("ask", { idempotency }));
   const { id: taskId } = held.now().task;
-  // What waits for an end is refused where an outage makes it uncertain, and asks again.
+  // A call that waits for an end is refused if an outage makes the end uncertain, so the state is polled.
   const rests = (...states: TaskState[]) =>
     expect
       .poll(async () => (await answered(bench.engine.get(scope, taskId)))?.task.status?.state, { timeout: 20_000 })
@@ -88,7 +88,7 @@ async function live(nth: number, way: Way, shared: boolean): Promise<string[]> {
   if (third !== undefined) await answered(bench.engine.cancel(scope, id));
   third?.release();
   await answered(bench.engine.list({ ...scope, limit: 10 }, {}));
-  // Another one is served as if nothing had been.
+  // The next task is served normally.
   const last = (await answered(bench.send("x"))) ?? (await bench.send("x"));
   await expect.poll(() => last.now().task.status?.state, { timeout: 20_000 }).toBe(TaskState.COMPLETED);
   last.release();
@@ -97,7 +97,7 @@ async function live(nth: number, way: Way, shared: boolean): Promise<string[]> {
   return calls;
 }
 
-/** Every task comes to rest, no lease is left, and every log is whole. */
+/** Checks that every task has come to rest without a lease, and that every log is complete. */
 async function atRest(store: TaskStore): Promise<void> {
   const over = new Set([TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.INPUT_REQUIRED]);
   const heads = async () => (await store.list({ ...scope, limit: 100 })).heads;
@@ -116,9 +116,10 @@ async function atRest(store: TaskStore): Promise<void> {
 
 describe.each([false, true])("one call of a store (shared: %s)", (shared) => {
   it.each(Object.keys(ways) as Way[])("that %s stops nothing, whichever it is", async (way) => {
-    // Some of them are of the upkeep and come at any time: a few more than one life has.
+    // Maintenance calls may come at any time, so a few more calls than in one run are tried.
     const calls = (await live(0, way, shared)).length + 10;
-    // In `npm test`, half of the calls in each way, and the others in the next way and on the other kind of store.
+    // In `npm test`, each way covers half of the calls. The next way, and the other kind of store, cover the other
+    // half.
     const turn = Object.keys(ways).indexOf(way) + Number(shared);
     const numbers = Array.from({ length: calls }, (_, index) => index + 1);
     const lives = everyNth(numbers, 2, turn + 1).map(async (nth) => {

@@ -71,7 +71,7 @@ describe("a task log", () => {
   });
 });
 
-/** A shared store in which a task can be made unreadable. */
+/** A shared store whose tasks can be made unreadable. */
 function breakable(): { store: TaskStore; unreadable: Set<string> } {
   const unreadable = new Set<string>();
   const kept = memoryStore({ shared: true });

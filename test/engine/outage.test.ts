@@ -91,7 +91,7 @@ describe("a message whose append had no clear outcome", () => {
 });
 
 describe("a message that was stored while its caller was refused, and that no agent has heard of", () => {
-  /** Takes no risk: what it began is not to be begun again. Tells which turns it began. */
+  /** An agent whose turns must not be repeated. Records the turns that it began. */
   function careful(): { agent: Omit<Agent, "card">; begun: string[] } {
     const begun: string[] = [];
     const agent: Omit<Agent, "card"> = {
@@ -222,7 +222,7 @@ describe("a task that is cut off by its store", () => {
         yield working();
         if (turn.attempt === 1) await proceed.opened;
         yield artifact({ id: "a", text: `attempt ${turn.attempt}` });
-        // Its end is not in the same append.
+        // The pause keeps the end out of the artifact's append.
         if (turn.attempt === 1) await new Promise((resolve) => setTimeout(resolve, 50));
       },
     };
@@ -236,10 +236,10 @@ describe("a task that is cut off by its store", () => {
     await expect(waiting).rejects.toMatchObject({ reason: "UNAVAILABLE", retryAfterMs: 1_000 });
     const again = await bench.send("x", { idempotency: { key: "k", fingerprint: "f" } });
     await expect(again.whenIdle(neverCanceled, 60_000)).rejects.toMatchObject({ reason: "UNAVAILABLE" });
-    // Who reads waits for what comes.
+    // Readers see the last known state until the store works again.
     expect((await bench.engine.get(scope, again.now().task.id)).task.status?.state).toBe(TaskState.WORKING);
     mend();
-    // Its first attempt was stored although no caller got that answer, and it is there.
+    // The first attempt's artifact was stored although the append failed.
     expect(await told).toEqual(["WORKING", "artifact attempt 1", "WORKING", "artifact attempt 2", "COMPLETED"]);
     expect(bench.logged.filter(({ message }) => /could not be stored/.test(message))).toHaveLength(1);
     again.release();
@@ -247,7 +247,7 @@ describe("a task that is cut off by its store", () => {
   });
 });
 
-/** A store that is well all the time and refuses one append: the second one, of the first event. */
+/** A healthy store that refuses its second append, which has the first event. */
 function once(how: "done" | "not done"): TaskStore {
   const kept = memoryStore();
   let appends = 0;
@@ -382,7 +382,7 @@ describe("a stream whose events have to be read from the store", () => {
   });
 });
 
-/** An agent that says some texts and is done. */
+/** An agent that yields some texts and completes. */
 function saying(...texts: readonly string[]): Agent["execute"] {
   return async function* () {
     for (const text of texts) yield artifact({ text });

@@ -4,7 +4,7 @@ import { completed } from "../../src/agent/event.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { Bench, scope, settle } from "./support.js";
 
-/** What reads the tasks of a page, from the first look at the store to what comes of it. */
+/** The store's methods that read the tasks of a page. */
 const READS = new Set<string | symbol>(["list", "loadMany"]);
 
 it("makes few pages at the same time, however many are asked for: each has its tasks in memory [SRV-SEC-04]", async () => {

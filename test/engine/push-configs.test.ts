@@ -20,7 +20,7 @@ function config(configId: string, more: Partial<NewPushConfig> = {}): NewPushCon
   };
 }
 
-/** As a send brings it: made for the task that it is for. */
+/** The configuration of a send, which is made for the id of its task. */
 const sent = (configId: string, more: Partial<NewPushConfig> = {}) => ({
   pushConfig: (taskId: string) => config(configId, { bytes: bytesOf(`${configId} of ${taskId}`), ...more }),
 });
@@ -117,7 +117,7 @@ describe("a configuration that comes with a send", () => {
       const error = await errorOf(bench.send("y", sent("one", { maxPerOwner: 1 })));
       expect(error).toMatchObject({ reason: "TOO_MANY_REQUESTS", metadata: { limit: "maxPushConfigsPerOwner" } });
       expect((await bench.engine.list({ ...scope, limit: 10 }, {})).total).toBe(1);
-      // An agent that decides was asked, and heard no more.
+      // An agent that chooses between task and message has begun its turn. Its events are not stored.
       expect(runs).toBe(responds === "task" ? 1 : 2);
       first.release();
     }
@@ -136,7 +136,7 @@ describe("a configuration that comes with a send", () => {
     const follow = (text: string, id?: string) =>
       bench.send(text, { message: { taskId }, ...(id === undefined ? {} : sent(id)) });
     const outcomes = await Promise.allSettled([follow("a"), follow("b", "two"), follow("c", "three"), follow("d")]);
-    // Which of the two comes first is the store's business.
+    // The store decides which of the two comes first.
     const refused = outcomes.findIndex(({ status }) => status === "rejected");
     expect([1, 2]).toContain(refused);
     expect(outcomes.filter(({ status }) => status === "rejected")).toHaveLength(1);
@@ -148,7 +148,7 @@ describe("a configuration that comes with a send", () => {
     expect(heard).not.toContain(["a", "b", "c", "d"][refused]);
     const stored = refused === 1 ? "three" : "two";
     expect(await idsOf(bench.engine, taskId)).toEqual(["one", stored]);
-    // One that is there is replaced, however many there are.
+    // An existing configuration can be replaced at the limit.
     (await follow("e", stored)).release();
     for (const outcome of outcomes) if (outcome.status === "fulfilled") outcome.value.release();
     task.release();
@@ -224,7 +224,7 @@ describe("Engine.pushConfigs", () => {
     });
     const task = await bench.send("x");
     await settle(task);
-    // Nothing comes after the end of the task.
+    // An ended task gets no further events.
     for (const id of ["a", "b"]) await bench.engine.pushConfigs.put(scope, idOf(task), config(id, { maxPerOwner: 1 }));
     expect(await idsOf(bench.engine, idOf(task))).toEqual(["a", "b"]);
     task.release();

@@ -18,7 +18,7 @@ const config: NewPushConfig = configOf({ taskId: "", configId: "x" });
 const pushConfig = (): NewPushConfig => config;
 const claim = { leaseMs: 600_000, now: Number.MAX_SAFE_INTEGER, limit: 100 };
 
-/** Hears what an engine says of news. */
+/** Records the tasks whose appends an engine reports. */
 function newsOf({ pushes }: { readonly pushes: EnginePushes }): string[] {
   const news: string[] = [];
   pushes.onAppend((taskId) => news.push(taskId));
@@ -34,7 +34,7 @@ async function read(bench: Bench, request: Partial<EntriesRequest> & { taskId: s
 const positions = (entries: readonly LogEntry[]): number[] => entries.map(({ position }) => position);
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
-/** Answers at once, the first time with a question. */
+/** Answers immediately, first with a question. */
 const asking: Omit<Agent, "card"> = {
   async *execute(turn) {
     yield turn.text === "ask" ? inputRequired("what?") : completed();
@@ -286,7 +286,7 @@ describe.each(stores)("a task as it was at one of its entries, on the store %s",
       expect(found[i]?.fold.position).toBe(position);
       expect(viewOf(found[i]?.fold as TaskFold)).toEqual(viewOf(foldTo(position)));
     }
-    // Also where it is not in memory.
+    // The result is the same for a task that is not in memory.
     task.release();
     const other = new Bench(agent, {}, bench.store);
     const cold = await asked(other, taskId, head);

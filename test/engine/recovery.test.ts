@@ -13,7 +13,7 @@ import { openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, scope, settle, story } from "./support.js";
 import { mortal, withMethods } from "./wrapped-stores.js";
 
-/** Runs an agent into the middle of a turn, then lets its process die and another one start later. */
+/** Runs an agent into the middle of a turn, kills its process, and then starts another one. */
 async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"]) {
   const [one, store] = openShared();
   const first = mortal(one);
@@ -23,7 +23,7 @@ async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"
   const { id: taskId } = held.accepted!.task;
   for (const text of texts.slice(1)) await before.send(text, { message: { taskId } });
   await held.whenPast(1, neverCanceled, 5_000);
-  // Everything yielded so far is stored before the process dies.
+  // Waits until all yielded events are stored.
   await new Promise((resolve) => setTimeout(resolve, 20));
   first.die();
   const holder = await holderOf(store, taskId);
@@ -33,13 +33,13 @@ async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"
   return { taskId, after, store };
 }
 
-/** How long a process that is gone has to be silent, in milliseconds. */
+/** Silence after which a process counts as dead, in milliseconds. */
 const leaseMs = 240;
 
-/** Its store lives on in these tests, and is not to say for it that it lives. */
+/** The store survives the process in these tests, so it must not send heartbeats for it. */
 const mortals = { leaseMs, limits: { ...defaultLimits, maxStallMs: 0 } };
 
-/** Several rounds on a busy machine. */
+/** Long enough for several rounds on a busy machine. */
 const patience = { timeout: 20_000 };
 
 async function holderOf(store: TaskStore, taskId: string): Promise<string | undefined> {
@@ -75,7 +75,7 @@ describe("recovery", () => {
     });
     const held = await after.engine.open(scope, taskId);
     for await (const _ of held.events({ position: 0, generation: 0 }, neverCanceled)) {
-      // To the end.
+      // Reads to the end.
     }
     expect(held.now().task.status?.state).toBe(TaskState.COMPLETED);
     expect(attempts).toEqual([
@@ -97,7 +97,7 @@ describe("recovery", () => {
     );
     const held = await after.engine.open(scope, taskId);
     for await (const _ of held.events({ position: 0, generation: 0 }, neverCanceled)) {
-      // To the end.
+      // Reads to the end.
     }
     expect(held.now().task.artifacts.map((a) => a.name)).toEqual(["one 1", "one 2", "two 1", "three 1"]);
   });
@@ -200,7 +200,7 @@ describe("recovery", () => {
 
   it("leaves the tasks of a process alone that says it lives", async () => {
     const [one, two] = openShared();
-    // On a busy machine signs of life come late, and a process that is late for long is taken for dead.
+    // A longer lease, because a busy machine delays heartbeats and a late process counts as dead.
     const longMs = 1_500;
     const bench = new Bench(
       {
@@ -224,7 +224,7 @@ describe("recovery", () => {
 });
 
 describe("recovery from a file", () => {
-  /** Lets a process die in the middle of a turn; the next one opens the file before the lease of the turn is over. */
+  /** Kills a process in the middle of a turn. The next one opens the file before the lease ends. */
   async function nextLife(shared: boolean, check: (after: Bench, taskId: string) => Promise<void>): Promise<void> {
     const folder = mkdtempSync(join(tmpdir(), "parley-recovery-"));
     const path = join(folder, "tasks.db");
@@ -324,7 +324,7 @@ describe("a message to a task whose process died a moment ago", () => {
     const { id: taskId } = held.accepted!.task;
     await held.whenPast(1, neverCanceled, 5_000);
     first.die();
-    // It cannot be known yet that the process is gone.
+    // The new process cannot know yet that the old one is dead.
     const after = new Bench(agent, { leaseMs }, store);
     await after.engine.start();
     const answered = settle(await after.send("two", { message: { taskId } }));
@@ -350,7 +350,7 @@ describe("two processes on one store", () => {
     const { id: taskId } = held.now().task;
     const answer = await two.send("b", { message: { taskId } });
     expect(await settle(answer)).toBe("INPUT_REQUIRED");
-    // `one` still holds the task as it was: its append meets a conflict and takes the news over.
+    // `one` still has the old task. Its append meets a conflict and reads the new entries.
     const third = await one.send("c", { message: { taskId } });
     expect(await settle(third)).toBe("INPUT_REQUIRED");
     const { task } = await two.engine.get(scope, taskId);

@@ -28,13 +28,13 @@ const limits = { ...defaultLimits, maxTaskBytes: 20_000, maxMessageBytes: 6_000 
 
 const jsonOf = (task: Task): number => Buffer.byteLength(jsonWriter(TaskSchema)(task));
 
-/** What the status says. */
+/** The text of the status. */
 const said = (task: Task): string => {
   const content = task.status?.message?.parts[0]?.content;
   return content?.case === "text" ? content.value : "";
 };
 
-/** Runs an agent to its end and gives its task. */
+/** Runs an agent to its end. Returns its task. */
 async function outcome(execute: Agent["execute"]): Promise<Task> {
   setConstants(artifactSize, { maxBytes: 12_000 });
   const bench = new Bench({ execute }, { limits });
@@ -143,7 +143,7 @@ describe("a task that would become too large", { timeout: 60_000 }, () => {
           if (!over) setImmediate(count);
         };
         setImmediate(count);
-        // Less than what may wait to be stored: nothing else makes this agent wait.
+        // Stays below the limit of unstored bytes, so that only the store makes this agent wait.
         for (let piece = 0; piece < 3; piece++) yield artifact({ name: `a${piece}`, text: "x".repeat(1024 * 1024) });
         over = true;
         yield completed(`${rounds}`);
@@ -223,7 +223,7 @@ describe("a task that cannot be read or shown", { timeout: 60_000 }, () => {
     ]);
     const last = await reader.list({ ...scope, limit: 1, after: next.next! }, {});
     expect(last.views.map(({ task }) => task.id)).toEqual(["a"]);
-    // Without what makes it large it can be shown.
+    // The task is small enough without its history.
     const short = await reader.list({ ...scope, limit: 1, after: page.next! }, { historyLength: 0 });
     expect(short.views.map(({ task }) => task.id)).toEqual(["huge"]);
   });
@@ -282,7 +282,7 @@ describe("a large task", { timeout: 60_000 }, () => {
     const found = await Promise.all(Array.from({ length: 10 }, () => reader.get("a", head)));
     expect(new Set(found.map((each) => each?.fold)).size).toBe(1);
     expect(reads).toBeLessThanOrEqual(4);
-    // What came meanwhile is seen by calls that ask afterwards.
+    // Later calls see an entry that was appended in the meantime.
     const more = create(LogEntrySchema, {
       position: 5,
       generation: 5,
@@ -336,7 +336,7 @@ describe("a large task", { timeout: 60_000 }, () => {
     const pages = await Promise.all(owners.map((owner) => reader.list({ ...scope, owner, limit: 5 }, {})));
     expect(pages.map(({ views }) => views.length)).toEqual(owners.map(() => 2));
     expect(new Set(read).size).toBe(10);
-    // The second task of some page is read before the last page is begun.
+    // The reader reads the second task of some page before it starts the last page.
     const begun = new Set<string>();
     const second = read.findIndex((owner) => begun.size === begun.add(owner).size);
     expect(new Set(read.slice(0, second)).size).toBeLessThanOrEqual(4);
@@ -350,11 +350,11 @@ describe("a large task", { timeout: 60_000 }, () => {
       const reader = new TaskReader({ ...options, maxKeptBytes });
       const folds: WeakRef<TaskFold>[] = [];
       for (const head of heads) folds.push(new WeakRef((await reader.get(head.taskId, head))?.fold as TaskFold));
-      // A WeakRef holds its target until the round of the event loop is over.
+      // A WeakRef keeps its target until the current round of the event loop ends.
       await nextRound();
       collectGarbage();
       const alive = folds.filter((fold) => fold.deref() !== undefined).length;
-      // The reader itself stays in use.
+      // This call keeps the reader alive.
       expect((await reader.get("a", heads[0] as TaskHead))?.fold.position).toBe(2);
       return alive;
     };

@@ -4,7 +4,9 @@ import { artifact } from "../../src/agent/event.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { Bench, settle } from "./support.js";
 
-/** What an agent's task left in the store: bytes of its log and of all snapshots, and where the last of these is. */
+/**
+ * The sizes of a task's log and of all its snapshots in bytes, with the position of the last snapshot and of the end.
+ */
 async function left(execute: Agent["execute"]): Promise<{ log: number; snapshots: number; at: number; end: number }> {
   const memory = memoryStore();
   let log = 0;

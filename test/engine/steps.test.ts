@@ -25,7 +25,7 @@ async function entries(store: TaskStore, taskId: string): Promise<ReturnType<typ
 
 const leaseMs = 240;
 
-/** Kills the process of an agent when the agent says so, and continues in another one. Returns the task at its end. */
+/** Kills the process of an agent when `dies` resolves, and continues in another one. Returns the final task. */
 async function crashed(agent: Omit<Agent, "card">, dies: Promise<void>, texts: readonly string[] = ["x"]) {
   const [one, store] = openShared();
   const first = mortal(one);

@@ -21,10 +21,10 @@ async function start(agent: Omit<Agent, "card">, store: TaskStore, options: Part
   return bench;
 }
 
-/** Far longer than a test: what goes on before was not waited for. */
+/** Far longer than a test, so that no turn that continues has waited for it. */
 const leaseMs = 60_000;
 
-/** An agent whose attempts wait, each at a gate of its own, before their last event. */
+/** An agent whose attempts each wait at their own gate before the last event. */
 function waiting(recover: "restart" | "fail" = "restart", gates = Array.from({ length: 3 }, gate)) {
   const heard: number[] = [];
   const agent: Omit<Agent, "card"> = {
@@ -39,7 +39,7 @@ function waiting(recover: "restart" | "fail" = "restart", gates = Array.from({ l
   return { agent, heard, gates };
 }
 
-/** Waits for a number of statuses `WORKING`, then takes the store away until the execution has noticed. */
+/** Waits for the nth status `WORKING`, then disables the store until the execution has noticed. */
 async function cut(bench: Bench, taskId: string, nth: number, { fail, open }: Record<"fail" | "open", () => void>) {
   await expect.poll(async () => (await bench.store.head({ taskId }))?.position).toBe(nth + 1);
   fail();
@@ -97,7 +97,7 @@ describe("an execution that an outage of the store has ended", () => {
     const bench = await start(agent, withMethods(kept, { append }), { leaseMs });
     const held = await bench.send("x");
     await expect.poll(() => heard, { timeout: 5_000 }).toEqual([1, 2]);
-    // The new attempt has stored nothing yet, so that only the lease tells the two apart.
+    // The new attempt has stored nothing yet, so only the lease distinguishes the two.
     const { id: taskId } = held.now().task;
     const request = { ...(late as AppendRequest), expected: (await kept.head({ taskId }))?.position ?? 0 };
     const head = { ...request.head, position: request.expected + request.entries.length };

@@ -13,7 +13,7 @@ import { log } from "../task/arbitraries.js";
 import { reference } from "../task/reference.js";
 import { isSlow, stores } from "./stores.js";
 
-/** Stores a log in appends of these sizes, with a snapshot after those that are marked. */
+/** Stores a log in appends of the given sizes, with a snapshot after the marked ones. */
 async function keep(
   store: TaskStore,
   taskId: string,
@@ -44,7 +44,7 @@ async function keep(
 
 interface Cut {
   readonly size: number;
-  /** Of how many bytes each piece is; 0 for no snapshot. */
+  /** Size of the snapshot's pieces in bytes, or 0 for no snapshot. */
   readonly snapshot: number;
 }
 

@@ -11,8 +11,8 @@ import { afterEachTest } from "../support/clean-up.js";
 import { seeded, slowStore } from "../support/slow-store.js";
 
 /**
- * Which store the engine's tests run on. By themselves they take the memory store; `test/slow-engine` runs them once
- * more, on stores that delay and reorder whatever they are asked. `PARLEY_STORE_SEED` repeats the delays of a run.
+ * The store that the engine's tests run on. By default it is the memory store. `test/slow-engine` runs the tests again
+ * on stores that delay and reorder calls. `PARLEY_STORE_SEED` repeats the delays of a run.
  */
 export interface Lane {
   readonly behind: "memory" | "SQLite" | "PostgreSQL";
@@ -22,37 +22,37 @@ export interface Lane {
 const lanes = globalThis as { parleyTestLane?: Lane };
 
 const seed = Number(process.env.PARLEY_STORE_SEED ?? Math.floor(Math.random() * 2 ** 32));
-/** Whether the tests run on slow stores: properties then draw fewer values. */
+/** True if the tests run on slow stores. Properties then draw fewer values. */
 export const isSlow: boolean = lanes.parleyTestLane !== undefined;
 
 const opened: TaskStore[] = [];
-/** On PostgreSQL alone. */
+/** Only used with PostgreSQL. */
 let databases: EmptyDatabases | undefined;
 
-/** After each test, before its files are removed. Engines that a test leaves behind meet a closed store. */
+/** Closes the stores of a test before its files are removed. Engines that the test leaves behind get a closed store. */
 afterEachTest(async () => {
   for (const store of opened.splice(0)) await store.close();
   await databases?.drop();
 });
 
-/** Every test begins the row of delays anew, so that one alone can be repeated. */
+/** Restarts the delays for each test, so that a single test can be repeated. */
 let random = seeded(seed);
 beforeEach(({ onTestFailed }) => {
   random = seeded(seed);
   if (isSlow) onTestFailed(() => void process.stderr.write(`the slow store's PARLEY_STORE_SEED=${seed}\n`));
 });
 
-/** A new store of the lane. It is closed when the test is over. */
+/** Opens a store of the lane. It closes when the test ends. */
 export function openStore(): TaskStore {
   return openStores(1)[0] as TaskStore;
 }
 
-/** Stores that share their tasks, one for each process: of the lane, or the memory store. */
+/** Opens two stores with shared tasks, one for each process. */
 export function openShared(): [TaskStore, TaskStore] {
   return openStores(2) as [TaskStore, TaskStore];
 }
 
-/** As many; more than one share their tasks. */
+/** Opens this many stores. Several stores share their tasks. */
 export function openStores(count: number): TaskStore[] {
   const lane = lanes.parleyTestLane;
   const shared = count > 1 || lane?.shared === true;
@@ -65,7 +65,7 @@ function behindOf(lane: Lane | undefined, count: number, shared: boolean): TaskS
   return lane?.behind === "SQLite" ? sqliteStores(count, shared) : memoryStores(count, shared);
 }
 
-/** Stores of one database, which are opened while they are already used. */
+/** Stores of one database. They may be used while they are being opened. */
 function postgresStores(count: number): TaskStore[] {
   databases ??= new EmptyDatabases(thePostgres());
   const { schema } = databases;
@@ -101,7 +101,7 @@ function memoryStores(count: number, shared: boolean): TaskStore[] {
   return Array.from({ length: count }, () => store);
 }
 
-/** Every store, to be opened in a test. */
+/** Every kind of store, opened by a test. */
 export const stores: [name: string, open: () => TaskStore][] = isSlow
   ? [["slow", openStore]]
   : [

@@ -38,14 +38,14 @@ export const firstTurn: TurnRequest = {
   traceState: "",
 };
 
-/** An agent as the engine gets it. */
+/** An agent as it is registered with the engine. */
 export function serve(agent: Omit<Agent, "card">): AgentRegistration {
   const card = { name: "Test", description: "An agent under test.", version: "1.0.0", skills: [] };
   const wired = { pushNotifications: false, extendedAgentCard: false, extensions: [] };
   return { tenant: "", agent: { card, ...agent }, card: buildCard(card, wired) };
 }
 
-/** An engine over a store, and what a call would do with it. */
+/** An engine over a store, with the calls of a client. */
 export class Bench {
   readonly store: TaskStore;
   readonly engine: Engine;
@@ -94,7 +94,7 @@ export class Bench {
     });
   }
 
-  /** Sends and takes hold of the task. */
+  /** Sends a message. Returns a handle of its task, which the test has to release. */
   async send(text: string, more: Parameters<Bench["order"]>[1] = {}): Promise<TaskHandle> {
     const sent = await this.engine.send(this.order(text, { capture: {}, ...more }));
     if (sent.kind === "message") throw new Error("a task was expected");
@@ -108,7 +108,7 @@ export class Bench {
   }
 }
 
-/** Everything a stream has to say, from the acceptance of the message on. */
+/** All events of a stream, from the acceptance of the message on. */
 export async function story(held: TaskHandle): Promise<string[]> {
   const told: string[] = [];
   if (held.accepted === undefined) throw new Error("nothing was captured");
@@ -116,7 +116,7 @@ export async function story(held: TaskHandle): Promise<string[]> {
   return told;
 }
 
-/** One event in a word. */
+/** An event in short form. */
 export function tell({ payload }: StreamResponse): string {
   if (payload.case === "statusUpdate") {
     const said = payload.value.status?.message?.parts[0]?.content.value;
@@ -130,13 +130,13 @@ export function tell({ payload }: StreamResponse): string {
   return payload.case ?? "nothing";
 }
 
-/** Waits until the task is over or waits for the client. */
+/** Waits until the task has ended or waits for its client. Returns its state. */
 export async function settle(held: TaskHandle): Promise<string> {
   await held.whenIdle(neverCanceled, 10_000);
   return TaskState[held.now().task.status?.state ?? 0] ?? "?";
 }
 
-/** A promise that the test keeps itself. */
+/** A promise that the test resolves. */
 export function gate(): { readonly opened: Promise<void>; open: () => void } {
   let open: () => void = () => {};
   const opened = new Promise<void>((resolve) => {

@@ -55,7 +55,7 @@ describe("TaskLogCache", () => {
 
     const late = cache.acquire("t");
     await read.opened;
-    // For instance a recovery, after which nothing else retains the log.
+    // A recovery, for example, after which nothing else holds the log.
     const other = (await cache.acquire("t", { tenant: "", owner: "" })) as TaskLog;
     await other.append(statusDraft(other.messageContext, TaskState.FAILED, undefined, 2));
     cache.release(other);
@@ -80,7 +80,7 @@ it("the complete task of a followed log is not waited for once the store has los
   const whole = log.makeWhole(async () => {
     reads++;
     await yieldToEventLoop();
-    // The store has moved to a server that has less of it, which is noticed a moment later.
+    // The store has moved to a server with fewer entries, and the log notices this a moment later.
     if (reads === 2) log.lose();
     return reads < 5 ? { fold: new TaskFold() } : undefined;
   });

@@ -6,7 +6,7 @@ import { Bench, gate, quick, scope, settle } from "./support.js";
 
 const idOf = (held: TaskHandle): string => held.now().task.id;
 
-/** The entries of a task: their kinds, and the positions of the messages of their turns. */
+/** The entries of a task: their kinds, and the positions of their turns' messages. */
 async function entriesOf({ store }: Bench, taskId: string): Promise<[string | undefined, number][]> {
   const entries = (await store.read({ taskId, after: 0, limit: 100 })).map(decodeEntry);
   return entries.map(({ event, turnPosition, answers }) => [event.case, turnPosition || answers]);

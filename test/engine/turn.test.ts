@@ -9,7 +9,7 @@ import { anonymous } from "../../src/core/call.js";
 
 const part = (value: string) => ({ content: { case: "text", value } as const });
 
-/** A turn with what it was made of. */
+/** A turn with the objects that it was made from. */
 function made(): { turn: Turn; request: TurnRequest; task: Task; referenced: Task } {
   const message = create(MessageSchema, { messageId: "m2", taskId: "t", contextId: "c", parts: [part("hello")] });
   const earlier = create(MessageSchema, { messageId: "m1", parts: [part("earlier")] });
@@ -44,7 +44,7 @@ function made(): { turn: Turn; request: TurnRequest; task: Task; referenced: Tas
   return { turn: makeTurn(request, { task, aborter: new TurnAborter(), source }), request, task, referenced };
 }
 
-/** Everything that an agent can get at, changed. */
+/** Changes every object that an agent can reach. */
 async function vandalise(turn: Turn): Promise<void> {
   const wreck = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;

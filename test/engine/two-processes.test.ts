@@ -19,7 +19,7 @@ import { withMethods } from "./wrapped-stores.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Two engines that share their tasks, as two processes do. */
+/** Two engines with shared tasks, as in two processes. */
 async function twoProcesses(
   agent: Omit<Agent, "card">,
   options: ConstructorParameters<typeof Bench>[1] = {},
@@ -37,7 +37,7 @@ function stateOf(bytes: Uint8Array): TaskState | undefined {
   return event.case === "status" ? event.value.status?.state : undefined;
 }
 
-/** What happens to a task from now on. */
+/** The events of a task from now on. */
 async function storyFrom(handle: TaskHandle): Promise<string[]> {
   const told: string[] = [];
   for await (const event of handle.events(handle.now(), neverCanceled)) told.push(tell(event));
@@ -48,7 +48,7 @@ function missing(): never {
   throw new Error("two are needed");
 }
 
-/** What clients have said to a task, in the order of the log. */
+/** The texts of clients in a task, in the order of the log. */
 async function saidTo(bench: Bench, taskId: string): Promise<unknown[]> {
   const { history } = (await bench.engine.get(scope, taskId)).task;
   return history.filter(({ role }) => role === Role.USER).map(({ parts }) => parts[0]?.content.value);
@@ -117,7 +117,7 @@ describe("a message that one process accepts for a task of the other", () => {
     expect(await settle(held)).toBe("INPUT_REQUIRED");
     const followed = storyFrom(await processes.two.engine.open(scope, held.taskId));
     const answered = await processes.one.send("second", { message: { taskId: held.taskId } });
-    // Each process reads the entries of others once a second.
+    // Time for the other process, which reads new entries once a second.
     await Promise.race([sleep(1_500), followed]);
     go.open();
     expect(await settle(answered)).toBe("COMPLETED");
@@ -151,7 +151,7 @@ describe("a task that ends while another process reads it", () => {
     const [one = missing(), two = missing()] = openShared();
     const [go, end] = [gate(), gate()];
     let isPaused = false;
-    // Between the entries and the head that the second process reads, the first one ends the task.
+    // The first process ends the task after the second one has read the entries and before it reads the head.
     const late = new Proxy(two, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name);
@@ -208,7 +208,7 @@ describe("messages that come to both processes at once", () => {
           yield inputRequired(`seen ${turn.text}`);
         },
       };
-      // A process that is starved for as long as a lease lasts rightly loses its turn, which then runs again.
+      // A process without CPU time for a whole lease rightly loses its turn, which then runs again.
       const { one, two, end } = await twoProcesses(agent, { leaseMs: 10_000 }, stores);
       const held = await one.send("first");
       expect(await settle(held)).toBe("INPUT_REQUIRED");
@@ -349,7 +349,7 @@ describe("whatever comes to two processes in whatever order", () => {
   });
 });
 
-/** A task that is over refuses what comes; nothing else is expected. */
+/** Accepts refusals of an ended task. Any other error fails the test. */
 function onlyRefusals(error: unknown): void {
   if (!(error instanceof A2AError) || error.row.http >= 500) throw error;
 }

@@ -12,7 +12,7 @@ import { withMethods } from "./wrapped-stores.js";
 
 const mib = 1024 * 1024;
 
-/** A store that notes how large its appends are, and how many bytes of events were yielded before each was stored. */
+/** A store that records the sizes of the entries in each append. */
 function measured(store: TaskStore): { store: TaskStore; sizes: number[][] } {
   const sizes: number[][] = [];
   const measuring = withMethods(store, {
@@ -24,7 +24,7 @@ function measured(store: TaskStore): { store: TaskStore; sizes: number[][] } {
   return { store: measuring, sizes };
 }
 
-/** Has an agent yield pieces without waiting for anything, and says by how many bytes it was ahead at most. */
+/** Runs an agent that yields pieces without waiting. Returns the maximum number of yielded but unstored bytes. */
 async function run(pieces: number, bytes: number) {
   setConstants(unstored, { maxEvents: 10_000, maxBytes: 4 * mib });
   const { store, sizes } = measured(openStore());
@@ -58,7 +58,7 @@ async function run(pieces: number, bytes: number) {
 describe("an agent that yields without waiting", () => {
   it("is slowed down by the bytes that wait, however few events they are", async () => {
     const { most, sizes } = await run(30, mib);
-    // Four wait, one more was accepted before the look.
+    // Four events wait, and one more was accepted before the check.
     expect(most).toBeLessThanOrEqual(6 * mib);
     expect(Math.max(...sizes.map(({ length }) => length))).toBe(1);
   });
@@ -72,14 +72,14 @@ describe("an agent that yields without waiting", () => {
       async *execute() {
         for (let i = 0; i < 2_000; i++) {
           yield artifact({ name: "a", text: "x", append: true });
-          // All but the append that may be under way is stored.
+          // All appends except the last one are stored, because that may be in progress.
           most = Math.max(most, ++yielded - sizes.slice(0, -1).flat().length);
         }
       },
     };
     const held = await new Bench(agent, {}, store).send("x");
     expect(await settle(held)).toBe("COMPLETED");
-    // As many wait behind an append that has as many.
+    // A full batch may wait behind an append of a full batch.
     expect(most).toBeLessThanOrEqual(2 * 33);
     expect(sizes.flat()).toHaveLength(2_002);
     held.release();
@@ -112,7 +112,7 @@ describe("an agent that yields without waiting", () => {
 });
 
 describe("the appends of a task whose agent yields without waiting", () => {
-  /** Sends a message to an agent with three events and returns how many entries each append had. */
+  /** Sends a message to an agent with three events. Returns the number of entries in each append. */
   async function appendsOf(responds: "task" | "either", more: Partial<SendCommand> = {}, waits = false) {
     const { store, sizes } = measured(openStore());
     const bench = new Bench(

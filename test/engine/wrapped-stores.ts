@@ -13,7 +13,10 @@ export function withMethods(store: TaskStore, methods: Partial<TaskStore>): Task
   });
 }
 
-/** The store of a process that dies, although the store itself lives on: later calls do nothing and never settle. */
+/**
+ * The store of a process that can die. Its calls after that do nothing and never settle, although the store itself
+ * survives.
+ */
 export function mortal(store: TaskStore): { readonly store: TaskStore; die(): void } {
   let isDead = false;
   const never = new Promise<never>(() => {});
@@ -32,7 +35,7 @@ export function mortal(store: TaskStore): { readonly store: TaskStore; die(): vo
   };
 }
 
-/** A store whose disk can be taken away. What is appended then may be done, and the caller gets the same answer. */
+/** A store whose disk can be removed. Appends then fail with the same error whether they were stored or not. */
 export function fragile(kept: TaskStore = memoryStore()): {
   store: TaskStore;
   fail: (how: "done" | "not done") => void;

@@ -23,7 +23,7 @@ async function started(start: (port: number) => Promise<Running>): Promise<strin
   return `http://localhost:${running.port}`;
 }
 
-/** What the agent says to Ann, by whatever the transport speaks. */
+/** The agent's answer to "Ann" over a transport. */
 async function greeting(transport: Transport): Promise<unknown> {
   const client: Client<typeof A2AService> = createClient(A2AService, transport);
   const parts = [{ content: { case: "text" as const, value: "Ann" } }];
@@ -43,7 +43,7 @@ async function post(url: string, body: unknown, type = "application/json"): Prom
   return response.json();
 }
 
-/** Every binding of the HTTP handler. */
+/** Checks every binding of the HTTP handler. */
 async function expectHttp(url: string): Promise<void> {
   expect(await greeting(createConnectTransport({ baseUrl: url, httpVersion: "1.1" }))).toBe("Hello Ann!");
   expect(await greeting(createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1" }))).toBe("Hello Ann!");

@@ -14,7 +14,7 @@ function sources(folder = examples): string[] {
   });
 }
 
-/** Variables of a module that can grow: maps, sets and lists that are not declared as read-only. */
+/** Module variables that can grow: maps, sets and lists that are not read-only. */
 function growing(source: string): string[] {
   const variables = source.matchAll(
     /^(?:export )?(?:const|let|var) (\w+)(: [^=]+?)? =\s*(?:new (?:Weak)?(?:Map|Set)\b|\[)/gm,

@@ -35,7 +35,7 @@ it("it refuses callers without a token, or without the scope", async () => {
   expect(await other.text()).toContain("The caller lacks the scope books.read.");
 });
 
-/** Minimal systems have no curl, and Windows has no bash. CI has to have both. */
+/** Requires curl and bash in CI. Minimal systems have no curl, and Windows has no bash. */
 const hasShell = process.env.CI !== undefined || spawnSync("bash", ["-c", "curl --version"]).status === 0;
 
 it.skipIf(!hasShell)("its calls answer as it says, pasted into a shell", async () => {

@@ -25,11 +25,11 @@ function fill(inboundBudget: InboundBudget, address: string, size: number): numb
 describe("InboundBudget", () => {
   it("gives one address half, and the others what is left", () => {
     const inboundBudget = new InboundBudget({ limits });
-    // 700 KiB are shared, 100 KiB are for small requests.
+    // 700 KiB are shared, and 100 KiB are reserved for small requests.
     expect(fill(inboundBudget, "a", 50 * kilobytes)).toBe(7);
     expect(fill(inboundBudget, "b", 50 * kilobytes)).toBe(7);
     expect(fill(inboundBudget, "c", 50 * kilobytes)).toBe(0);
-    // What is small has room all the same, and again one address half of it.
+    // Small requests still fit into the reserved bytes, of which one address gets half.
     expect(fill(inboundBudget, "a", 10 * kilobytes)).toBe(5);
     expect(fill(inboundBudget, "c", 10 * kilobytes)).toBe(5);
   });
@@ -63,7 +63,7 @@ describe("InboundBudget", () => {
       account.take(1);
     }
     expect(fill(inboundBudget, "a", 50 * kilobytes)).toBe(7);
-    // One that is refused keeps what it had until it is closed.
+    // A refused request keeps its bytes until it is closed.
     const refused = inboundBudget.open("b");
     refused.take(50 * kilobytes);
     expect(() => refused.take(800 * kilobytes)).toThrow("exceed");

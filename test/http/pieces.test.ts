@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { NodeWriter } from "../../src/http/node/writer.js";
 import { writePieces } from "../../src/http/pieces.js";
 
-/** A connection that takes everything at once, and says so before the event loop goes on, as sockets do. */
+/** A connection that takes all bytes at once and calls back before the event loop continues, as sockets do. */
 class Quick extends EventEmitter {
   readonly pieces: unknown[] = [];
   destroyed = false;

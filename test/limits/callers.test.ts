@@ -8,7 +8,7 @@ import { as, begun, expectLimit, gates, type LimitedWorld, leave, limited, newGa
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/** Stops the clock of rates until the end of the test: no rate allows a further call, however long the calls before take. */
+/** Stops the clock of the rate limits until the test ends, so that no time passes during slow calls. */
 function stopClock(): void {
   const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now());
   onTestFinished(() => clock.mockRestore());
@@ -90,7 +90,7 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
     const open = [await subscribe(first), await subscribe(first)];
     expect(open.map(({ error }) => error)).toEqual([undefined, undefined]);
     expectLimit(driver, await subscribe(first), limit);
-    // Whoever may not see the task does not learn how many follow it.
+    // A caller without access to the task does not learn how many clients follow it.
     expect((await subscribe(first, "bob")).error?.reason).toBe("TASK_NOT_FOUND");
     const other = await subscribe(second);
     expect(other.error).toBeUndefined();
@@ -119,7 +119,7 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
     stopClock();
     const all = await Promise.all(Array.from({ length: 40 }, () => driver.call("ListTasks", {}, as("alice"))));
     const refused = all.filter(({ error }) => error !== undefined);
-    // Five at once.
+    // The burst allows five calls at once.
     expect(refused).toHaveLength(35);
     for (const reply of refused) expectLimit(driver, reply, limit);
     const { error } = await driver.call("ListTasks", {}, as(owner));

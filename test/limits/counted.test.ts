@@ -27,7 +27,7 @@ import { setConstants } from "../support/constants.js";
 import { seriesOf } from "../telemetry/read.js";
 import { leave, newGate, say } from "./world.js";
 
-/* Each limit that refuses something counts that under its name. The other files test the refusals over each binding. */
+/* Each limit counts its refusals under its own name. The other files test the refusals over each binding. */
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -47,7 +47,7 @@ const named = customScheme({
 
 const limited = obedient("limited", {}, { security: { schemes: { named } } });
 
-/** Hands its work to another agent on request. */
+/** Delegates to another agent on request. */
 const delegating: Agent = {
   ...limited,
   execute: (turn) => (turn.text === "delegate" ? turn.delegate("nobody") : limited.execute(turn)),
@@ -67,7 +67,7 @@ async function start(limits: Partial<Limits>): Promise<void> {
   });
 }
 
-/** Sends a request; the answer may come late or never. */
+/** Sends a request whose answer may come late or never. */
 function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
   const all = { "content-type": "application/json", "a2a-version": "1.0", "x-owner": "alice", ...headers };
   return fetch(`${server.url}${path}`, { method: "POST", headers: all, body: JSON.stringify(body) });
@@ -78,18 +78,18 @@ const list = (owner = "alice"): Promise<Response> => fetch(`${server.url}/tasks`
 const follow = (): Promise<Response> => post("/message:stream", say(`wait ${newGate()}`));
 const hold = (): Promise<Response> => send(say(`wait ${newGate()}`));
 
-/** Makes a task, and returns its id. */
+/** Creates a task. Returns its id. */
 async function made(body: object, owner = "alice"): Promise<string> {
   const { task } = (await (await send(body, owner)).json()) as { task: { id: string } };
   return task.id;
 }
 
-/** Does something several times at once. */
+/** Starts something several times at once. */
 function times<T>(count: number, cause: () => Promise<T>): void {
   for (let i = 0; i < count; i++) void cause().catch(() => {});
 }
 
-/** Writes the beginning of a request whose body never ends. */
+/** Writes the start of a request whose body never ends. */
 async function arrive(localAddress: string, bytes: number): Promise<void> {
   const socket = connect({ port: Number(new URL(server.url).port), host: "127.0.0.1", localAddress });
   onTestFinished(() => void socket.destroy());
@@ -104,7 +104,7 @@ async function configure(): Promise<void> {
   times(2, () => post(path, { url: "https://127.0.0.1/" }));
 }
 
-/** Begins to read large tasks over connections that take nothing more. */
+/** Starts to read large tasks over connections that accept no more bytes. */
 async function readSlowly(owners: readonly string[]): Promise<void> {
   setConstants(outgoingWait, { timeoutMs: 50 });
   for (const owner of owners) {
@@ -116,7 +116,7 @@ async function readSlowly(owners: readonly string[]): Promise<void> {
   }
 }
 
-/** Asks for a large task, or streams one, over gRPC. @returns the status */
+/** Gets or streams a large task over gRPC. @returns the status */
 async function readLarge(port: number | undefined, type: string, rpc = "GetTask"): Promise<string | undefined> {
   const text = say(`echo ${"x".repeat(200 * KIB)}`);
   const request = rpc === "GetTask" ? { id: await made(text) } : text;
@@ -141,12 +141,12 @@ const roomy = { maxMessageBytes: 16 * KIB * KIB, maxRequestBytes: 16 * KIB * KIB
 
 const smallAnswers = { ...roomy, maxGrpcAnswerBytes: 100 * KIB };
 
-/** Per limit: the limits of a server, what it then refuses, and what sets the constants before it starts. */
+/** For each limit: the server's limits, the refused call, and a function that sets constants before the start. */
 const cases: Readonly<Record<string, readonly [Partial<Limits>, cause: () => unknown, prepare?: () => void]>> = {
   maxRequestBytes: [{ maxRequestBytes: 4 * KIB }, () => send(say("x".repeat(8 * KIB)))],
   maxRequestValues: [
     {},
-    // Smaller requests are not counted.
+    // The values of smaller requests are not counted.
     () => send(say("echo", { metadata: { list: Array.from({ length: 40 * KIB }, () => 1) } })),
     () => setConstants(requestValues, { max: 500 }),
   ],

@@ -43,7 +43,7 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
           .poll(async () => (await driver.call("GetTask", { id }, as("alice"))).message?.status, { timeout: 20_000 })
           .toMatchObject({ state: "TASK_STATE_COMPLETED" });
       }
-      // Whoever had too many open tasks is counted again after a moment.
+      // The open tasks of an owner that exceeded the limit are counted again after a moment.
       await expect
         .poll(async () => (await driver.call("SendMessage", say("echo"), as("alice"))).error, { timeout: 20_000 })
         .toBeUndefined();
@@ -94,7 +94,7 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
     const driver = await start({ maxExecutions: 1, maxQueuedExecutions: 1 }, agent);
     const open = [driver.call("SendMessage", say("one"), as("alice"))];
     await gates.reached(gate);
-    // One of them has the only place in the queue.
+    // One of the two calls occupies the only place in the queue.
     const both = ["bob", "carol"].map((owner) => driver.call("SendMessage", say("two"), as(owner)));
     expectLimit(driver, await Promise.race(both), "maxQueuedExecutions");
     gates.open(gate);

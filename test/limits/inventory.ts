@@ -1,20 +1,20 @@
 import type { BindingName } from "../support/driver.js";
 
-/** How one limit is held on every binding. */
+/** The enforcement of one limit on every binding. */
 export interface Holding {
   /**
-   * Where it is judged. `call`: in the service, which every binding enters by one function. `request`: by what reads requests, on
-   * the gRPC port and for HTTP. `answer`: by what writes answers. `connection`: at the socket, of both ports. `work`: by the engine,
-   * the store, or a part that no call waits for.
+   * The part that enforces the limit. `call`: the service, which every binding enters through one function. `request`:
+   * the readers of requests, on the gRPC port and for HTTP. `answer`: the writers of answers. `connection`: the sockets
+   * of both ports. `work`: the engine, the store, or a part that no call waits for.
    */
   readonly at: "call" | "request" | "answer" | "connection" | "work";
-  /** The test that fails without it; `none` where no test reaches it. */
+  /** The test that fails without the limit, or `none`. */
   readonly test: string;
-  /** Why there is none. */
+  /** The reason for a missing test. */
   readonly why?: string;
-  /** What stands in that test, where that is not the limit's name. */
+  /** The limit's name in that test, if it differs. */
   readonly as?: string;
-  /** Where it does not apply, and why. */
+  /** Bindings without the limit, with the reason. */
   readonly not?: Partial<Record<BindingName | "fetch", string>>;
 }
 
@@ -30,7 +30,7 @@ const _issuer = { at: "work", test: "auth/issuer.test.ts" } as const;
 const push = { at: "work", test: "push/dispatcher.test.ts" } as const;
 const _audit = { at: "work", test: "audit/recorder.test.ts" } as const;
 
-/** Every limit there is. */
+/** Every limit. */
 export const inventory: Readonly<Record<string, Holding>> = {
   maxRequestBytes: { at: "request", test: "limits/requests.test.ts" },
   maxArrivingBytes: { at: "request", test: "network/arriving.test.ts" },

@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 const KIB = 1024;
 setConstantsOfFile(openRequests, { maxBytes: 80 * KIB });
 
-/** Each takes 30 KiB of memory: the one as bytes, the other as values. */
+/** Messages that each need 30 KiB of memory: one for its bytes, the other for its values. */
 const large = [
   ["bytes", { metadata: { text: "x".repeat(30 * KIB) } }],
   ["values", { metadata: { list: Array.from({ length: 307 }, () => 1) } }],
@@ -31,7 +31,7 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
     expect(first.error).toBeUndefined();
     await gates.reached(gate);
     expectLimit(driver, await driver.call("SendMessage", say("echo", more), as("alice")), "maxOpenRequestBytes");
-    // Others have their share, and small messages are not counted.
+    // Other callers have their own share, and small messages are not counted.
     expect((await driver.call("SendMessage", say("echo", more), as("bob"))).error).toBeUndefined();
     expect((await driver.call("SendMessage", say("echo"), as("alice"))).error).toBeUndefined();
     gates.open(gate);
@@ -49,7 +49,7 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
   });
 });
 
-/** Decides on messages that end with "asked" only when the test lets it, after their client has left. */
+/** Decides on messages that end with "asked" when the test opens a gate, after their client has left. */
 const hesitant: Agent = obedient(
   "hesitant",
   {},
@@ -88,7 +88,7 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
       await gates.reached(`wait ${gate}: deciding`);
       leaving.abort();
       await Promise.all([isLeft, gates.reached(`wait ${gate}: left`)]);
-      // The call ends in the round in which the agent learns of it.
+      // The call ends in the round in which the agent learns that its client has left.
       await new Promise(setImmediate);
       gates.open(`wait ${gate}: left`);
       await gates.reached(gate);

@@ -17,7 +17,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 let schemas = 0;
 
-/** A store that replicas share, with signals. */
+/** A kind of store that replicas share, with signals. */
 type Kind = readonly [name: string, open: () => () => Promise<TaskStore>];
 
 const memory: Kind = [
@@ -38,7 +38,7 @@ const postgres: Kind = [
 
 const kinds = some([memory], programs() === undefined ? [] : [postgres]);
 
-/** Servers with one store. */
+/** Starts servers that share one store. */
 async function replicas(
   open: () => Promise<TaskStore>,
   count: number,
@@ -66,7 +66,7 @@ async function replicas(
   return drivers;
 }
 
-/** Calls all servers at once, again and again, and returns how many calls were admitted, and in what time. */
+/** Calls all servers repeatedly and concurrently. Returns the number of admitted calls and the elapsed time. */
 async function hammer(
   drivers: readonly Driver[],
   ms: number,
@@ -92,7 +92,7 @@ describe.each(kinds)("three servers on one store in %s", (_, opener) => {
     const list = async (driver: Driver): Promise<boolean> =>
       (await driver.call("ListTasks", {}, as("alice"))).error === undefined;
     const { admitted, seconds } = await hammer(drivers, 2_500, list);
-    // The limit and its burst, and for each other process a burst and what it admits until it is told.
+    // Each other process may admit a burst, and the calls of the time until it is notified.
     const slack = 2 * (perSecond + 0.2 * perSecond);
     expect(admitted).toBeLessThanOrEqual(perSecond * (seconds + 1) + slack);
     expect(admitted).toBeGreaterThan(perSecond);
@@ -112,7 +112,7 @@ describe.each(kinds)("three servers on one store in %s", (_, opener) => {
     const { admitted, seconds } = await hammer(drivers, 1_500, guess);
     expect(admitted).toBeLessThanOrEqual(3 * (5 + 4) + seconds);
     expect(admitted).toBeGreaterThanOrEqual(5);
-    // One of them has failed at another server only: it has to wait all the same.
+    // This caller failed only at other servers, but has to wait here too.
     const { error } = (await drivers[2]?.call("ListTasks", {}, { headers: { "x-key": "other" } })) ?? {};
     expect(error?.reason).toBe("TOO_MANY_REQUESTS");
   });
@@ -134,7 +134,7 @@ describe.each(kinds)("three servers on one store in %s", (_, opener) => {
     await sleep(300);
     for (let i = 0; i < 3; i++) await three.call("SendMessage", leave(`wait ${gate}`), as("alice"));
     await sleep(300);
-    // Three and one, and one for the server whose queue would stand still.
+    // Three executions on the first server, one more, and one for the server that would otherwise run none.
     expect(await states()).toEqual({ TASK_STATE_WORKING: 5, TASK_STATE_SUBMITTED: 4 });
     expect((await two.call("SendMessage", say("echo"), as("bob"))).error).toBeUndefined();
     gates.open(gate);
@@ -176,7 +176,7 @@ describe.each(kinds)("three servers on one store in %s", (_, opener) => {
     const gate = newGate();
     const create = async (driver: Driver): Promise<boolean> =>
       (await driver.call("SendMessage", leave(`wait ${gate}`), as("alice"))).error === undefined;
-    // Each has counted before the others create more.
+    // Each server has counted its tasks before the others create more.
     let created = (await Promise.all(drivers.map(create))).filter(Boolean).length;
     for (const driver of drivers) while (await create(driver)) created++;
     await Promise.all(
@@ -202,7 +202,7 @@ describe.each(kinds)("three servers on one store in %s", (_, opener) => {
       const { message } = await (drivers[0] as Driver).call("SendMessage", leave(`wait ${gate}`), as("alice"));
       tasks.push((message as { task: { id: string } }).task.id);
     }
-    // Each server has one request at a time: as many as the others have may come on top.
+    // Each server has one request at a time, so the requests of the others may exceed the limit.
     let made = 0;
     await Promise.all(
       drivers.map(async (driver, at) => {

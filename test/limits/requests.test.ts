@@ -32,7 +32,7 @@ const long = "x".repeat(65);
 const values = Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`k${i}`, i]));
 const parts = (count: number): JsonObject[] => Array.from({ length: count }, () => ({ text: "echo" }));
 
-/** A request that each limit refuses, and as what: the same on every binding. */
+/** A request that each limit refuses, with the reason, which is the same on every binding. */
 const refused: readonly [
   limit: keyof typeof limits | keyof typeof requestBounds | "requestValues",
   rpc: string,

@@ -8,7 +8,7 @@ import { gates, obedient } from "../conformance/agents.js";
 import type { CallOptions, Driver, OpenStream } from "../support/driver.js";
 import type { WireError } from "../support/wire-error.js";
 
-/** A server whose callers are who they say they are, reached over one binding. */
+/** A server that believes the names in its callers' tokens, reached over one binding. */
 export interface LimitedWorld {
   readonly driver: Driver;
   readonly log: string[];
@@ -16,7 +16,7 @@ export interface LimitedWorld {
   close(): Promise<void>;
 }
 
-/** Starts a server with some limits, and speaks to it over one binding. */
+/** Starts a server with some limits, and a client over one binding. */
 export async function limited(
   title: string,
   limits: Partial<Limits>,
@@ -46,26 +46,26 @@ export function say(text: string, more: JsonObject = {}): JsonObject {
   return { message: { messageId: `m${++count}`, role: "ROLE_USER", parts: [{ text }], ...more } };
 }
 
-/** A message whose sender does not wait. */
+/** A message whose sender does not wait for the task. */
 export function leave(text: string, more: JsonObject = {}, tenant = ""): JsonObject {
   return { ...say(text, more), configuration: { returnImmediately: true }, ...(tenant !== "" && { tenant }) };
 }
 
 export const as = (owner: string): CallOptions => ({ headers: { Authorization: `Bearer ${owner}` } });
 
-/** A gate of its own for a test. */
+/** Creates a gate name for a test. */
 export const newGate = (): string => `limits-${++count}`;
 
 export { gates };
 
-/** The first thing that a stream brings; it stays open. */
+/** Opens a stream and reads its first message. The stream stays open. */
 export async function begun(driver: Driver, rpc: string, request: JsonObject, options: CallOptions) {
   const stream: OpenStream = driver.stream(rpc, request, options);
   const item = await stream.next();
   return { stream, error: "error" in item ? item.error : undefined, message: "message" in item ? item.message : {} };
 }
 
-/** What a refusal by a limit looks like, the same on every binding: which limit it was, and when to try again. */
+/** Checks a refusal by a limit, which names the limit and the time of a retry on every binding. */
 export function expectLimit(
   driver: Driver,
   { error, headers }: { readonly error?: WireError | undefined; readonly headers?: Readonly<Record<string, string>> },

@@ -8,10 +8,10 @@ interface Timer {
 
 const real = { setImmediate, setTimeout, setInterval, clearTimeout, clearInterval };
 
-/** Replaces the timers and clocks of the whole thread: time passes only when a timer is fired. */
+/** Replaces the timers and clocks of the whole thread. Time passes only when a timer fires. */
 export class Clock {
   now = 0;
-  /** The process whose code runs: timers that are set now are its own. */
+  /** The process whose code runs. Timers set now belong to it. */
   process = 0;
   readonly #timers = new Set<Timer>();
   readonly #turns: (() => void)[] = [];
@@ -35,7 +35,7 @@ export class Clock {
       clearTimeout: clear,
       clearInterval: clear,
     });
-    // The prototype keeps the real one.
+    // The prototype keeps the real `now`.
     Object.defineProperty(performance, "now", { configurable: true, value: () => this.now });
     Date.now = () => this.now;
     this.#restore = () => {
@@ -49,7 +49,7 @@ export class Clock {
     this.#restore();
   }
 
-  /** Runs everything that needs no step: promises, and turns of the event loop. */
+  /** Runs everything that is not a step: promises, and turns of the event loop. */
   async settle(): Promise<void> {
     for (;;) {
       await new Promise((resolve) => real.setImmediate(resolve));
@@ -58,7 +58,7 @@ export class Clock {
     }
   }
 
-  /** The next timer of processes that run. */
+  /** The next timer of the running processes. */
   next(runs: (process: number) => boolean): Timer | undefined {
     let first: Timer | undefined;
     for (const timer of this.#timers) {

@@ -1,13 +1,13 @@
-/** A place where a schedule leaves the default order: at decision `at` it takes option `take` instead of the first. */
+/** A deviation of a schedule from the default order: at decision `at` it takes option `take` instead of the first. */
 export interface Deviation {
   readonly at: number;
   readonly take: number;
 }
 
-/** A schedule, by its deviations. Without any it is the default order. */
+/** A schedule, given by its deviations. Without deviations it is the default order. */
 export type Schedule = readonly Deviation[];
 
-/** Decides between the options of a step; returns an index below `options`. */
+/** Chooses one of a step's options. Returns an index below `options`. */
 export type Choose = (options: number) => number;
 
 /** The schedules that an enumeration runs. */
@@ -17,7 +17,7 @@ export interface Extent {
   readonly sampled?: boolean;
 }
 
-/** One of so many schedules with several deviations is in a sample. */
+/** Number of samples that the schedules with several deviations are divided into. */
 const SAMPLE = 16;
 
 /** Result of an enumeration. */
@@ -53,7 +53,7 @@ export async function explore(
       const [what] = outcome.violations;
       if (what !== undefined) return { schedules, steps, violation: { schedule, what } };
       if (schedule.length === deviations) continue;
-      // Only after the last deviation: the schedules that deviate before it as well have it as their last one.
+      // Deviates only after the last deviation. A schedule with an earlier one is reached from another schedule.
       for (let at = (schedule.at(-1)?.at ?? -1) + 1; at < options.length; at++) {
         for (let take = 1; take < (options[at] ?? 0); take++) next.push([...schedule, { at, take }]);
       }
@@ -64,12 +64,15 @@ export async function explore(
   return { schedules, steps };
 }
 
-/** Divides schedules into samples of all. What violates an invariant often has many like it, and one is found sooner that way. */
+/**
+ * Divides schedules into samples that are each spread over all of them. Violations often come in groups, so a sample
+ * finds one sooner.
+ */
 function samplesOf(schedules: readonly Schedule[]): Schedule[][] {
   return Array.from({ length: SAMPLE }, (_, first) => schedules.filter((_, at) => at % SAMPLE === first));
 }
 
-/** Runs one schedule, and returns how many options each of its decisions had. */
+/** Runs one schedule. Returns its outcome and the number of options of each decision. */
 export async function follow(
   run: (choose: Choose) => Promise<Outcome>,
   schedule: Schedule,

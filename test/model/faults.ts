@@ -2,14 +2,14 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { withMethods } from "../engine/wrapped-stores.js";
 
-/** A guard that a store or its use leaves out, and the scenario whose schedules show it. */
+/** A guard that is left out of a store or of its use, with the scenario that reveals it. */
 export interface Fault {
   readonly name: string;
   readonly scenario: string;
   readonly plant: (store: TaskStore) => TaskStore;
-  /** The violation. */
+  /** Pattern of the violation. */
   readonly shows: RegExp;
-  /** Deviations of the schedules that find it. */
+  /** Number of deviations of the schedules that find it. */
   readonly deviations: number;
 }
 

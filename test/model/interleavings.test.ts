@@ -9,14 +9,17 @@ import { type Scenario, Sim } from "./sim.js";
 
 vi.setConfig({ testTimeout: 600_000 });
 
-/** Deviations from the default order: `PARLEY_MODEL_DEVIATIONS=3` looks deeper, for minutes, and reports its numbers. */
+/**
+ * Number of deviations from the default order. `PARLEY_MODEL_DEVIATIONS=3` searches deeper, for minutes, and reports
+ * its numbers.
+ */
 const asked = process.env.PARLEY_MODEL_DEVIATIONS;
 const deviations = Number(asked ?? (isWhole ? 2 : 1));
 
-/** Only a soak runs all schedules with two deviations. The sample is another in each run. */
+/** Only a soak runs all schedules with two deviations. Other runs take a random sample. */
 const sampled = asked === undefined && !isSoak;
 
-/** One run of a scenario at a time: it replaces the clocks and timers of the thread. */
+/** Runs a scenario. Only one may run at a time, because it replaces the thread's clocks and timers. */
 function runOf(scenario: Scenario, plant?: (store: TaskStore) => TaskStore, keep?: (sim: Sim) => void) {
   return async (choose: Choose): Promise<Outcome> => {
     const sim = new Sim(scenario, plant);
@@ -30,7 +33,7 @@ function runOf(scenario: Scenario, plant?: (store: TaskStore) => TaskStore, keep
   };
 }
 
-/** The steps of a schedule, for the report of what it violates. */
+/** The steps of a schedule, for the report of its violation. */
 async function stepsOf(scenario: Scenario, schedule: Schedule): Promise<string> {
   let trace: readonly string[] = [];
   await follow(
@@ -70,7 +73,7 @@ describe("two engines over one store keep the invariants in every schedule of", 
 });
 
 describe("some schedule shows that a store", () => {
-  // Those that need two deviations take seconds each.
+  // Faults that need two deviations take seconds each.
   const few = faults.filter((fault) => fault.deviations === 1);
   const others = faults.filter((fault) => fault.deviations > 1);
   it.each(asked === undefined ? some(few, others) : faults)("$name", async (fault) => {

@@ -6,7 +6,7 @@ import { isTerminal, mayFollow } from "../../src/task/state.js";
 import { tell } from "../engine/support.js";
 import type { Seen, Sim } from "./sim.js";
 
-/** The invariants that the end of a schedule violates, in words. */
+/** Descriptions of the invariants that the end of a schedule violates. */
 export async function violationsOf(sim: Sim): Promise<string[]> {
   const { inside } = sim.world;
   const { heads } = await inside.list({ tenant: "", owner: "", limit: 10 });
@@ -20,7 +20,7 @@ export async function violationsOf(sim: Sim): Promise<string[]> {
   return found;
 }
 
-/** The log is legal by the table of states, and the head is its end. */
+/** The log follows the state table, and the head agrees with it. */
 function ofLog(log: readonly LogEntry[], head: TaskHead): string[] {
   const found: string[] = [];
   let state: TaskState | undefined;
@@ -38,7 +38,7 @@ function ofLog(log: readonly LogEntry[], head: TaskHead): string[] {
   return found;
 }
 
-/** Every accepted message is in the log once, is heard, and has its answer where the task is completed. */
+/** Every accepted message is in the log once and has a turn. In a completed task it has an answer. */
 function ofMessages(sim: Sim, log: readonly LogEntry[], head: TaskHead): string[] {
   const found: string[] = [];
   const said = log.flatMap(textOf);
@@ -80,7 +80,10 @@ function textOf({ event }: LogEntry): string[] {
   return message ? [String(message.parts[0]?.content.value)] : [];
 }
 
-/** Every subscriber saw the log from where it began, without a gap, and to the end unless a pause ended its stream. */
+/**
+ * Every subscriber received the log from its start position without a gap, and to the end unless a pause ended its
+ * stream.
+ */
 function ofReaders(sim: Sim, log: readonly LogEntry[]): string[] {
   return sim.seen.flatMap((seen) => {
     const should = log.filter(({ position }) => position > seen.from).flatMap(toldOf);
@@ -100,7 +103,7 @@ function toldOf({ event }: LogEntry): string[] {
   return [];
 }
 
-/** Under a lease that another has replaced nothing is stored, and each attempt of a turn has one process. */
+/** No entry is stored under a replaced lease, and each attempt at a turn has one process. */
 function ofLeases({ world: { told } }: Sim): string[] {
   const found: string[] = [];
   told.fences.forEach((fence, index) => {
@@ -120,7 +123,7 @@ function nameOf({ turn, attempt }: { readonly turn: number; readonly attempt: nu
   return `attempt ${attempt} of turn ${turn}`;
 }
 
-/** A step whose result is stored is not done again. */
+/** A step with a stored result does not run again. */
 function ofSteps({ works }: Sim): string[] {
   return works.some(({ stored }) => stored) ? ["a step was done again after its result was stored"] : [];
 }

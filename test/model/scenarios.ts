@@ -2,7 +2,7 @@ import { artifact, inputRequired, working } from "../../src/agent/event.js";
 import { decodeEntry } from "../../src/task/entry.js";
 import type { Scenario, Sim } from "./sim.js";
 
-/** Works, answers with an artifact of the message's name, and returns, a step each. */
+/** Works, answers with an artifact named after the message, and returns. Each of these is a step. */
 function works(sim: Sim, process: number): ReturnType<Scenario["agent"]> {
   return {
     async *execute(turn) {
@@ -34,7 +34,7 @@ function asks(sim: Sim, process: number): ReturnType<Scenario["agent"]> {
 
 const more = (sim: Sim): Parameters<Sim["send"]>[2] => ({ message: { taskId: sim.taskId } });
 
-/** The scenarios, each about one thing that processes do to each other. */
+/** The scenarios, each about one interaction of processes. */
 export const scenarios: readonly Scenario[] = [
   { name: "a turn, and its takeover", troubles: ["stop", "kill", "hold", "lose", "refuse"], agent: works },
   {

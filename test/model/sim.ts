@@ -11,20 +11,20 @@ import type { Choose, Outcome } from "./explore.js";
 import { violationsOf } from "./invariants.js";
 import { LEASE_MS, type Trouble, World } from "./world.js";
 
-/** Actions of clients on a task, and the trouble that may come meanwhile. */
+/** Actions of clients on a task, with the possible troubles. */
 export interface Scenario {
   readonly name: string;
   readonly troubles: readonly Trouble[];
   readonly agent: (sim: Sim, process: number) => Omit<Agent, "card">;
-  /** Actions of clients once the task exists. Each is a step, which by default comes last. */
+  /** Actions of clients after the task exists. Each is a step, by default the last one. */
   readonly acts?: (sim: Sim) => void;
-  /** True if `acts` create the task. Default: a message does, before schedules deviate. */
+  /** True if `acts` create the task. By default a message creates it before schedules deviate. */
   readonly creates?: boolean;
   /** Further actions before schedules deviate. */
   readonly begin?: (sim: Sim) => Promise<unknown>;
 }
 
-/** A turn as its agent was told it. */
+/** A turn as its agent received it. */
 export interface Heard {
   readonly process: number;
   readonly text: string;
@@ -39,12 +39,12 @@ export interface Seen {
   isOver: boolean;
 }
 
-/** A message that a client sent, and what came of it. */
+/** A message of a client, with its outcome. */
 export interface Sent {
   readonly process: number;
   readonly text: string;
   taskId?: string;
-  /** Names of the artifacts that the blocking call was answered with. */
+  /** Names of the artifacts in the answer to the blocking call. */
   answered?: readonly string[];
   state?: TaskState | undefined;
   refused?: string;
@@ -52,20 +52,20 @@ export interface Sent {
 
 const BOUNDS = { ms: 20_000, steps: 4_000 };
 
-/** Two engines over one store, and their clients. */
+/** Two engines over one store, with their clients. */
 export class Sim {
   readonly world: World;
   readonly benches: readonly Bench[];
   readonly heard: Heard[] = [];
   readonly seen: Seen[] = [];
   readonly sent: Sent[] = [];
-  /** Runs of a step's work, and those after its result was stored. */
+  /** Runs of a step's work, with true for those after its result was stored. */
   readonly works: { readonly stored: boolean }[] = [];
   /** Messages whose turns only ask. */
   readonly asks = new Set<string>();
-  /** Outcome of the cancel; `early` if it was answered before an end was stored. */
+  /** Outcome of the cancel. `early` if the answer came before an end was stored. */
   canceled: "asked" | "done" | "early" | "refused" | undefined;
-  /** The task, once a client knows it. */
+  /** Id of the task, when a client knows it. */
   taskId = "";
   #pending = 0;
 
@@ -83,7 +83,7 @@ export class Sim {
     this.heard.push({ process, text, attempt });
   }
 
-  /** A client's call, a step that by default comes after all others. */
+  /** Makes a client's call. It is a step, by default the last one. */
   act(process: number, name: string, call: (bench: Bench) => Promise<void>): void {
     const bench = this.benches[process];
     if (bench === undefined) return;
@@ -94,7 +94,7 @@ export class Sim {
       .finally(() => this.#pending--);
   }
 
-  /** Sends a message and notes the answer to a call that blocks until its turn is over. */
+  /** Sends a message. Records the answer of a call that blocks until the turn ends. */
   async send(process: number, text: string, more: Parameters<Bench["send"]>[1] = {}): Promise<void> {
     const sent: Sent = { process, text };
     this.sent.push(sent);
@@ -151,7 +151,7 @@ export class Sim {
       await world.run(choose, () => isDone, BOUNDS);
     };
     await setUp(world.as(0, () => this.benches[0]?.engine.start() ?? Promise.resolve()));
-    // The heartbeats of the two alternate.
+    // Shifts the second engine's heartbeats against those of the first.
     const half = new Promise((resolve) => world.as(1, () => setTimeout(resolve, LEASE_MS / 6)));
     await setUp(half);
     await setUp(world.as(1, () => this.benches[1]?.engine.start() ?? Promise.resolve()));
@@ -167,7 +167,7 @@ export class Sim {
     return { steps, violations };
   }
 
-  /** True if the task is over for everybody, so that nothing that matters can follow. */
+  /** True if the task has ended for all clients, so that nothing relevant can follow. */
   get #isOver(): boolean {
     const { world } = this;
     if (!world.isIdle || this.ended < 1) return false;
@@ -177,7 +177,7 @@ export class Sim {
     return !(waits || follows || calls || this.canceled === "asked");
   }
 
-  /** Number of tasks that are over, as an append of a terminal state shows. */
+  /** Number of ended tasks, counted by appends of a final state. */
   get ended(): number {
     return this.world.ends.filter(isTerminal).length;
   }

@@ -15,32 +15,32 @@ import type { Choose } from "./explore.js";
 
 export const LEASE_MS = 1_500;
 
-/** After this time a stopped process goes on by itself: others have its leases by then. */
+/** Time after which a stopped process continues. Another process has its leases by then. */
 const STOPPED_MS = 3 * LEASE_MS;
 
 /** Trouble in a schedule, each kind at most once. */
 export type Trouble = "stop" | "kill" | "hold" | "lose" | "refuse";
 
-/** One step that waits to be released. */
+/** A step that waits to be taken. */
 interface Step {
   readonly process: number;
   readonly name: string;
   readonly run: () => void;
-  /** Calls of a store only: applies it, and keeps the answer back, as a step of its own. */
+  /** For calls of a store: applies the call and delays its answer, which becomes another step. */
   readonly hold?: () => void;
-  /** Calls of a store only: applies it, and answers that the store is unavailable. */
+  /** For calls of a store: applies the call and answers that the store is unavailable. */
   readonly lose?: () => void;
-  /** Calls of a store only: answers that the store is unavailable without applying it. */
+  /** For calls of a store: answers that the store is unavailable without applying the call. */
   readonly refuse?: () => void;
   /** True after another step was taken instead. */
   late: boolean;
 }
 
-/** Requests to the stores, in the order in which they took effect. */
+/** Requests to the stores in the order of their effect. */
 export interface Told {
   /** Leases under which entries were stored. */
   readonly fences: Lease[];
-  /** Leases that processes have claimed, or under which they have restarted a turn that the store interrupted. */
+  /** Leases that processes have claimed, or under which they have restarted a turn after an outage. */
   readonly again: Lease[];
 }
 
@@ -52,11 +52,11 @@ interface Option {
 
 const writes = new Set(["append", "setLease", "claimLeases"]);
 
-/** Processes that share one store in memory. Whatever they ask of it is a step, and so is the passing of time. */
+/** Processes that share one store in memory. Each of their calls is a step, and so is the passing of time. */
 export class World {
   readonly clock = new Clock();
   readonly told: Told = { fences: [], again: [] };
-  /** The store itself, for what looks at it from outside. */
+  /** The store itself, for checks from outside. */
   readonly inside: TaskStore;
   /** The states that appends gave the task. */
   readonly ends: TaskState[] = [];
@@ -71,7 +71,7 @@ export class World {
   readonly #stopped = new Map<number, number>();
   readonly #members = new Map<string, { readonly process: number; readonly member: Member }>();
 
-  /** @param plant leaves out a guard of the store */
+  /** @param plant removes a guard of the store */
   constructor(troubles: readonly Trouble[], plant: (store: TaskStore) => TaskStore = (store) => store) {
     this.inside = memoryStore({ shared: true, clock: () => this.clock.now });
     this.#store = plant(this.inside);
@@ -86,12 +86,12 @@ export class World {
     return !this.#dead.has(process) && !this.#stopped.has(process);
   }
 
-  /** True if nothing waits but time. */
+  /** True if only timers are pending. */
   get isIdle(): boolean {
     return this.#steps.size === 0 && this.#stopped.size === 0;
   }
 
-  /** Runs in the name of a process. */
+  /** Runs code in the name of a process. */
   as<T>(process: number, run: () => T): T {
     this.clock.process = process;
     return run();
@@ -153,7 +153,7 @@ export class World {
     if (lease !== null && outagesOf(lease) > outagesOf(fence)) this.told.again.push(lease);
   }
 
-  /** Lets steps be taken one by one until `over` says so, or for as long as the bounds allow. Returns their number. */
+  /** Takes steps one by one until `over` returns true or a bound is reached. Returns their number. */
   async run(
     choose: Choose,
     over: () => boolean,
@@ -172,7 +172,7 @@ export class World {
     }
   }
 
-  /** Steps that may come next: what was asked first, then what was left waiting, then time, then what may go wrong. */
+  /** Possible next steps in this order: new steps, postponed steps, time, and troubles. */
   #options(): Option[] {
     const { process: last } = this.clock;
     const ready = [...this.#steps].filter(({ process }) => this.#runs(process));
@@ -187,7 +187,7 @@ export class World {
     return options;
   }
 
-  /** Stopped processes that go on: those whose time has come, and those that may go on earlier. */
+  /** Stopped processes that may continue: those whose time has come, and those that may continue earlier. */
   #resumes(all: boolean): [due: Option[], early: Option[]] {
     const [due, early]: [Option[], Option[]] = [[], []];
     for (const [process, since] of this.#stopped) {
@@ -206,7 +206,7 @@ export class World {
     return { name: `${step.process} ${name}`, step, run: taken };
   }
 
-  /** Trouble that may come at a step. */
+  /** Troubles that may occur at a step. */
   #wrongs(step: Step): Option[] {
     const { process, name, hold, lose, refuse } = step;
     const once = (trouble: Trouble, run: () => void): (() => void) => {
@@ -230,7 +230,7 @@ export class World {
     return wrongs;
   }
 
-  /** Signals whose delivery is a step: a hint that is left waiting is late, or lost. */
+  /** Signals whose delivery is a step. A postponed hint is late or lost. */
   #signalsOf(process: number): Signals {
     const join = (name: string): SignalMember => {
       const member = new Member();
@@ -281,7 +281,7 @@ type Handler = (question: unknown, from: string) => Promise<unknown>;
 
 class Member {
   listener: (taskIds: readonly string[]) => void = () => {};
-  /** Tasks whose changes are on their way here. */
+  /** Tasks whose hints are being delivered. */
   readonly hinted = new Set<string>();
   readonly handlers = new Map<string, Handler>();
 

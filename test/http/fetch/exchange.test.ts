@@ -19,12 +19,12 @@ function exchangeOf(init: RequestInit = {}): FetchExchange {
   return exchange;
 }
 
-/** Lets everything go on that can without a timer. */
+/** Runs many rounds of the event loop without a timer. */
 async function rounds(): Promise<void> {
   for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A stream that goes on, and notes how far it was read and whether its reader has left. */
+/** An endless stream. Counts the messages that were read, and notes when its reader leaves. */
 function endless(): { messages: AsyncIterable<Message>; seen: { asked: number; left: boolean } } {
   const seen = { asked: 0, left: false };
   async function* make(): AsyncGenerator<Message> {
@@ -63,7 +63,7 @@ describe("FetchExchange", () => {
     const { messages, seen } = endless();
     const response = await stream(exchangeOf(), messages);
     await rounds();
-    // Nobody has read: a few are ahead, of a stream that never ends.
+    // A few messages are read ahead of the response's reader, although the stream is endless.
     const ahead = seen.asked;
     expect(ahead).toBeLessThan(20);
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();

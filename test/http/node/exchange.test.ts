@@ -63,7 +63,7 @@ describe("NodeExchange.reply()", () => {
   it("gives middleware headers as an object, which it knows", async () => {
     const url = await serve((request, response) => {
       const { writeHead } = response;
-      // As packages do that listen for the moment when headers are written.
+      // Wraps `writeHead`, as packages do that listen for the headers.
       response.writeHead = ((status: number, headers: Record<string, string>) => {
         for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
         response.setHeader("x-late", "3");

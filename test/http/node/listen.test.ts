@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close();
 });
 
-/** Answers with the version and the length of the body; `/slow` only when it is told to. */
+/** Answers with the version and the length of the body. `/slow` waits until it is released. */
 async function start(more: Partial<ListenOptions> = {}, timeoutMs = 60_000): Promise<Started> {
   const waiting: (() => void)[] = [];
   const handler = async (request: NodeServerRequest, response: NodeServerResponse): Promise<void> => {
@@ -81,7 +81,7 @@ function h1Request(port: number, path = "/", agent?: http.Agent): Promise<{ text
   });
 }
 
-/** Sends pieces with a pause between, and collects what comes back until the other side hangs up. */
+/** Sends pieces with a pause between them. Returns everything received until the server hangs up. */
 async function raw(port: number, pieces: readonly (string | Buffer)[], pauseMs = 20): Promise<string> {
   const socket = net.connect(port, "127.0.0.1").setNoDelay(true);
   opened.push(() => socket.destroy());
@@ -96,7 +96,7 @@ async function raw(port: number, pieces: readonly (string | Buffer)[], pauseMs =
   return text;
 }
 
-/** A grace, in milliseconds, that no test waits for. */
+/** A grace period in milliseconds, far longer than a test. */
 const anHour = 3_600_000;
 
 const until = async (met: () => boolean): Promise<void> => {
@@ -161,7 +161,7 @@ describe("listen()", () => {
   it("hangs up on clients that say nothing, or never enough", async () => {
     const { port } = await start({}, 100);
     for (const pieces of [[], ["PRI * HT"], ["GET / HTTP/1.1\r\nhost:"], ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]]) {
-      // Comes back when the server has hung up.
+      // Returns when the server has hung up.
       expect(await raw(port, pieces)).not.toContain("200");
     }
   });

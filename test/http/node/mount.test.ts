@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { mountOf } from "../../../src/http/node/mount.js";
 import type { NodeServerRequest } from "../../../src/http/node/types.js";
 
-/** Where an app that mounts at a pattern says that the handler is, and what is left of the URL. */
+/** The path of the handler and the rest of the URL, as an app that mounts at a pattern reports them. */
 async function seen(pattern: string, path: string): Promise<unknown> {
   const app = express();
   app.use(pattern, (request, response) => void response.json(mountOf(request as unknown as NodeServerRequest)));
