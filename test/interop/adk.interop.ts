@@ -14,7 +14,7 @@ beforeAll(async () => {
   python = await pythonWith("python-google-adk-2.13.0", join(here, "requirements.txt"));
 });
 
-/** What its remote agent saw of a server, by the name of the step. */
+/** Runs the remote agent of Google's ADK against a server. Returns its results by step. */
 async function seenAt(url: string): Promise<Readonly<Record<string, JsonValue>>> {
   const env = { ...process.env, ...pythonEnvironment };
   return JSON.parse(await succeed(python, [join(here, "client.py"), url], { env }));

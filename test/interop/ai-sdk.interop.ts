@@ -22,8 +22,8 @@ import { blocksOf, root } from "../docs/pages.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
 
 /*
- * The stream of an agent in the AI SDK: its own reader makes a message of the chunks, its own class for chats sends messages by the
- * transport, and its types take both.
+ * The stream of an agent in the AI SDK. The SDK's reader builds a message from the chunks, its chat class sends
+ * messages through the transport, and its types accept both.
  */
 
 let isReleased = true;
@@ -49,7 +49,7 @@ const agent: Agent = {
 
 const words = Array.from({ length: 20 }, (_, index) => `${index} `).join("");
 
-/** What is kept of a chat where there is no page. */
+/** The state of a chat without a page. */
 class State implements ChatState<UIMessage> {
   status: ChatState<UIMessage>["status"] = "ready";
   error: Error | undefined = undefined;
@@ -83,7 +83,7 @@ const client = () => ({
   cancelTask: (request: { id: string }) => core.rpc.cancelTask(request),
 });
 
-/** The SDK's own types take what the transport is. */
+/** The SDK's types accept the transport. */
 const transport = (): ChatTransport<UIMessage> => chatTransport(client());
 
 const textOf = (message: UIMessage | undefined): string =>
@@ -164,7 +164,7 @@ describe("chatTransport()", () => {
     const chat = new Chat(transport(), state);
     await chat.sendMessage({ text: "ask" });
     expect(textOf(chat.lastMessage)).toBe("Which one?");
-    // What was said before is loaded again: the metadata says where the conversation stands.
+    // A reloaded chat. The metadata of its messages contain the conversation's position.
     const again = new State();
     again.messages = structuredClone(state.messages);
     const later = new Chat(transport(), again);

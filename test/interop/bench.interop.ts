@@ -11,7 +11,7 @@ import { apt, hasApt, run, succeed } from "./support/tool.js";
 
 build();
 
-/** The agent takes its time, so that other programs on the machine matter less. */
+/** The agent waits, so that other programs on the machine matter less. */
 const TEXT = "wait 50";
 const CALLERS = 10;
 const SECONDS = 2;
@@ -29,7 +29,7 @@ beforeAll(async () => {
   server = await home.start();
   http = server.url;
   grpc = `127.0.0.1:${server.grpcPort}`;
-  // The compiler of the server's runtime needs some seconds.
+  // The JIT compiler of the server's runtime needs some seconds.
   await Promise.all(["jsonrpc", "rest", "grpc"].map((transport) => bench(transport, 3)));
 }, 600_000);
 
@@ -44,7 +44,10 @@ async function needed(program: string, name: string): Promise<void> {
   await apt(name);
 }
 
-/** Calls a second by `parley bench`. Without a card no key makes a send costlier than those of the other tools. */
+/**
+ * Calls per second by `parley bench`. It reads no card, so its sends have no idempotency key and cost as much as those
+ * of the other tools.
+ */
 async function bench(transport: string, seconds = SECONDS): Promise<number> {
   const endpoint = transport === "grpc" ? grpc : http;
   const options = ["--callers", `${CALLERS}`, "--duration", `${seconds}s`, "--warmup", "1500ms", "-o", "json"];
@@ -59,7 +62,7 @@ async function bench(transport: string, seconds = SECONDS): Promise<number> {
 const message = { messageId: "01a21ec2-9a48-7000-a058-5a06a7408d0b", role: "ROLE_USER", parts: [{ text: TEXT }] };
 const rpc = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
 
-/** Calls a second by wrk. */
+/** Calls per second by wrk. */
 async function wrk(path: string, body: object): Promise<number> {
   const script = join(folder, "wrk.lua");
   const lines = [
@@ -79,7 +82,7 @@ async function wrk(path: string, body: object): Promise<number> {
   return numberIn(printed, /calls=(\d+)/) / (numberIn(printed, /us=(\d+)/) / 1_000_000);
 }
 
-/** Calls a second by h2load, over one connection as the command has it for so few callers. */
+/** Calls per second by h2load, over one connection, which suffices for so few callers. */
 async function h2load(): Promise<number> {
   const request = toBinary(SendMessageRequestSchema, fromJson(SendMessageRequestSchema, { message }));
   const file = join(folder, "h2load.bin");
@@ -89,7 +92,7 @@ async function h2load(): Promise<number> {
     ...["-t1", "-c1", `-m${CALLERS}`, "-D", `${SECONDS}`, "-d", file, ...headers.flatMap((each) => ["-H", each])],
     `http://${grpc}/lf.a2a.v1.A2AService/SendMessage`,
   ]);
-  // A call that failed has a status of 200 as well, but no message.
+  // A failed call has status 200 too, but no message.
   const calls = numberIn(printed, /(\d+) succeeded/);
   expect(numberIn(printed, /\((\d+)\) data/)).toBeGreaterThan(calls * 20);
   return numberIn(printed, /, ([\d.]+) req\/s/);
@@ -112,7 +115,7 @@ describe("parley bench", { timeout: 600_000 }, () => {
     const ratios: number[] = [];
     const isEnough = (): boolean => ratios.length >= FEWEST_ROUNDS && Math.abs(median(ratios) - 1) < 0.1;
     while (!isEnough() && ratios.length < MOST_ROUNDS) {
-      // At the same time, as what else runs on the machine then slows both.
+      // Both run at the same time, so that other load on the machine slows both.
       const [ours, theirs] = await Promise.all([own(), other()]);
       ratios.push(ours / theirs);
     }

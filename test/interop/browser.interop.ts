@@ -36,7 +36,7 @@ interface Followed {
 
 const followed = (): Promise<Followed> => page.evaluate("probe.followed");
 
-/** Waits until what is followed is as it should be. */
+/** Waits until the followed stream fits. */
 async function until(fits: (seen: Followed) => boolean): Promise<void> {
   await expect.poll(async () => fits(await followed()), { timeout: 30_000, interval: 50 }).toBe(true);
 }
@@ -45,7 +45,7 @@ function say(text: string, configuration: object = {}): object {
   return { message: { messageId: text, role: "ROLE_USER", parts: [{ text }] }, configuration };
 }
 
-/** Begins a task that the page is going to follow. */
+/** Starts a task that the page will follow. */
 async function begin(base: string, text: string): Promise<string> {
   const { result } = await inPage<{ result: { task: { id: string } } }>(
     "rpc",
@@ -139,7 +139,7 @@ describe("a page of another origin, where the server lets it", () => {
   });
 });
 
-/** Which generations the events have. The task comes first on each connection, at the place where the client stands. */
+/** Missing and repeated generations of the events. Each connection begins with the task at the client's position. */
 function storyOf(events: Followed["events"]): object {
   const updates = events.filter(({ data }) => !("task" in data)).map(({ id }) => id);
   const first = events[0]?.id ?? 0;
@@ -186,7 +186,7 @@ describe.each([
 });
 
 describe("a page of an origin that the server names", () => {
-  // The origin is not known before the page is served, so this server is started by its test.
+  // The test starts this server, because the origin is unknown before the page is served.
   let home: Home | undefined;
 
   afterAll(() => home?.leave());

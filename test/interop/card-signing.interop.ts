@@ -12,13 +12,14 @@ import { pythonEnvironment, pythonWith } from "./support/python.js";
 import { cache, persistently, succeed } from "./support/tool.js";
 
 /*
- * Signed cards (specification 8.4), ours verified by others and theirs by us.
+ * Signed cards (specification 8.4): others verify ours, and we verify theirs.
  *
- * - The JavaScript and Python libraries drop every empty value before they sign and verify, REQUIRED ones too, against 8.4.1. So
- *   a card with empty values has a second signature for them (`alsoWithoutEmpty`), and theirs is accepted with
- *   `acceptWithoutEmpty`. On cards without empty values all agree.
- * - The Python library's server adds fields of A2A 0.3 to a card behind its signature.
- * - The Go library (2.3.1) reads signatures and has no function that makes or verifies them: there go-jose and gowebpki/jcs do.
+ * - The JavaScript and Python libraries drop every empty value before they sign and verify, even REQUIRED ones, against
+ *   8.4.1. So a card with empty values has a second signature for them (`alsoWithoutEmpty`), and theirs is accepted
+ * with
+ *   `acceptWithoutEmpty`. All agree on cards without empty values.
+ * - The Python library's server adds fields of A2A 0.3 to a card after signing it.
+ * - The Go library (2.3.1) reads signatures, but cannot make or verify them, so go-jose and gowebpki/jcs do.
  */
 
 const here = join(root, "test", "interop", "card-signing");
@@ -31,7 +32,7 @@ const pairs = [keyPair("ES256"), keyPair("RS256"), keyPair("EdDSA")];
 const files = pairs.map(({ alg, jwk }) => file(`${alg}.jwk`, JSON.stringify({ ...jwk, kid: alg })));
 const all = { ES256: true, RS256: true, EdDSA: true };
 
-/** The key by which the others sign. */
+/** The others' signing key. */
 const theirs = keyPair("ES256");
 const theirFile = file("theirs.pem", theirs.pem);
 const byTheirs = (card: object, acceptWithoutEmpty = false): Promise<CardVerification> =>
@@ -54,7 +55,7 @@ const json = async (path: string, version?: string): Promise<Record<string, unkn
   return (await (await fetch(server.url + path, { headers })).json()) as Record<string, unknown>;
 };
 
-/** What a program in another language saw. */
+/** The results of a program in another language. */
 interface Seen {
   readonly seen?: number;
   readonly verified: Readonly<Record<string, boolean>>;
@@ -63,10 +64,10 @@ interface Seen {
 }
 
 describe("the JavaScript library", () => {
-  // It prints each signature that it does not verify.
+  // The library prints each signature that it does not verify.
   beforeAll(() => void vi.spyOn(console, "debug").mockImplementation(() => {}));
 
-  /** Which of our algorithms it verifies a card by. */
+  /** Returns for each algorithm whether the library verifies the card. */
   async function verified(card: object): Promise<Record<string, boolean>> {
     const keys = (await json("/.well-known/jwks.json")) as unknown as JSONWebKeySet;
     const results: Record<string, boolean> = {};
@@ -145,7 +146,7 @@ describe("Go", () => {
   });
 
   it("verifies our card by every algorithm, and its library reads the signatures", () => {
-    // Those over all members, and those over the members of 1.0.
+    // The signatures over all members and those over the members of 1.0.
     expect(seen).toMatchObject({ seen: 2 * pairs.length, verified: all, tampered: false });
   });
 

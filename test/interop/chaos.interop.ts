@@ -7,7 +7,10 @@ import { programs } from "../store/postgres/server.js";
 import { pythonWith } from "./support/python.js";
 import { apt, hasApt, run } from "./support/tool.js";
 
-/** Debian packages, each with what it brings. Without one of them its faults are skipped, and the run says so. */
+/**
+ * Debian packages, each with a check for its program. Faults of a missing package are skipped, and the run reports
+ * this.
+ */
 const packages: readonly (readonly [name: string, isThere: () => boolean])[] = [
   ["postgresql", () => programs() !== undefined],
   ["nftables", () => existsSync("/usr/sbin/nft")],
@@ -23,7 +26,7 @@ beforeAll(async () => {
   nats = join(dirname(python), "nats-server");
 });
 
-/** Reasons to skip a fault that hold for a store on every machine. */
+/** Reasons to skip a fault that apply to a store on every machine. */
 const reasons = {
   postgres: ["needs Patroni (PARLEY_CHAOS_STORE=patroni)"],
   sqlite: [
@@ -33,7 +36,7 @@ const reasons = {
   ],
 };
 
-/** Reasons of this machine: it lacks network namespaces or a package that could not be installed. */
+/** Reasons of this machine: missing network namespaces, or a package that could not be installed. */
 function lacking(output: string): string[] {
   const hasClocks = packages.some(([name, isThere]) => name === "libfaketime" && isThere());
   return [
@@ -61,6 +64,6 @@ it.each([
   const expected = [...reasons[store], ...lacking(stdout)];
   expect([...report.skipped].filter(([, why]) => !expected.includes(why))).toEqual([]);
   expect(report.injected).toBeGreaterThanOrEqual(leastFaults);
-  // Each of ten clients works on a task, and each server has completed one before the faults and after each step.
+  // Each of ten clients works on a task. Each server has completed a task before the faults and after each step.
   expect(report.tasks).toBeGreaterThanOrEqual(15);
 });

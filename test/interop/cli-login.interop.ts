@@ -22,7 +22,7 @@ import { build } from "../e2e/support/build.js";
 import { setConstantsOfFile } from "../support/constants.js";
 import { AUDIENCE, OidcIssuer, PlainBrowser, type RegisteredClient } from "./support/oidc-issuer.js";
 
-// The built command line as a process of its own, an issuer that knows nothing of it, and agents that verify its tokens.
+// The built command line as a separate process, an independent issuer, and agents that verify its tokens.
 
 const secret = "s3cret: of/the+client%";
 const person = ["authorization_code", "refresh_token"];
@@ -123,7 +123,7 @@ async function send(agent: string, transport: string) {
 
 const transports = ["jsonrpc", "rest", "grpc"];
 
-/** Waits until the command names a page. */
+/** Waits until the command prints a page. Returns the match. */
 async function pageOf(run: Run, pattern: RegExp): Promise<RegExpExecArray> {
   let found: RegExpExecArray | null = null;
   await expect
@@ -139,7 +139,7 @@ async function pageOf(run: Run, pattern: RegExp): Promise<RegExpExecArray> {
   return found as unknown as RegExpExecArray;
 }
 
-/** Confirms a code of a device. */
+/** Confirms a device code. */
 async function agree(run: Run): Promise<void> {
   const [, page = "", code = ""] = await pageOf(run, /^Open (\S+) and enter the code (\S+)$/m);
   const browser = new PlainBrowser();
@@ -225,7 +225,7 @@ describe("A2ACLI_AUTH_005 auth login by device", { timeout: 120_000 }, () => {
     login("device", "television", "--flow", "device", "--scope", "openid offline_access", ...more);
 
   it("waits for the user, and refreshes with refresh tokens that change, in processes at a time", async () => {
-    // Longer than a command needs from its token to the agent on a busy machine.
+    // Longer than a command on a busy machine needs between its token and its call.
     issuer.tokenSeconds = 4;
     const run = start(device("--debug"));
     await agree(run);

@@ -24,12 +24,13 @@ import { type ClientBinding, coreOver } from "../client/cores.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
 
 /*
- * Parley's client with a server of the JavaScript SDK, which has no exact resume. Peculiarities of that server, none of which is
- * worked around in a way that other servers would notice:
+ * Parley's client with a server of the JavaScript SDK, which has no exact resume. The client has no workaround for
+ * these peculiarities that would affect other servers:
  *
- * - A subscription attaches to what comes before it reads the task, and events are stored after they are told. So what a subscription
- *   begins with may have events that come again, and lack some that never come. The client reads the task once more in the end.
- * - The message of the current status stands in the history already.
+ * - A subscription attaches to the events before it reads the task, and events are sent before they are stored. So the
+ *   first task of a subscription may contain events that are sent again, and may lack events that are never sent. The
+ *   client therefore reads the task again at the end.
+ * - The history already contains the message of the current status.
  */
 
 const CUTS = 100;
@@ -63,7 +64,7 @@ function artifactOf(artifactId: string, text: string): Artifact {
   return { artifactId, name: "result", description: "", parts: [part(text)], metadata: undefined, extensions: [] };
 }
 
-/** `say …` answers with a message, `ask` with a question, anything else goes on until its story is over. */
+/** Answers `say …` with a message and `ask` with a question. Other texts stream until their story ends. */
 const executor: AgentExecutor = {
   async execute(context, bus) {
     const { taskId, contextId, userMessage } = context;
@@ -72,7 +73,7 @@ const executor: AgentExecutor = {
     if (text.startsWith("say ")) return bus.publish(AgentEvent.message(messageOf(context, text.slice(4))));
     const status = statusOf(TaskState.TASK_STATE_SUBMITTED);
     const task = { id: taskId, contextId, status, artifacts: [], history: [userMessage], metadata: undefined };
-    // That server wants a task first, also where it goes on with one.
+    // The SDK's server requires a task first, even when it continues one.
     bus.publish(AgentEvent.task(context.task ?? task));
     const say = (state: TaskState, said?: string): void => {
       const message = said === undefined ? undefined : messageOf(context, said);
@@ -106,7 +107,7 @@ const card: AgentCard = {
   name: "Other",
   description: "Another server.",
   version: "1.0.0",
-  // It looks there for the versions that it speaks.
+  // The client finds the supported versions here.
   supportedInterfaces: ["JSONRPC", "HTTP+JSON", "GRPC"].map((protocolBinding) => ({
     url: "http://127.0.0.1",
     protocolBinding,

@@ -10,10 +10,10 @@ import { apt, cache, hasApt, persistently, run, succeed } from "./support/tool.j
 
 const folder = join(root, "examples", "clients");
 
-/** The page that says how they are run, of which every command is. */
+/** The page with all commands that run the clients. The tests run each of them. */
 const page = readFileSync(join(folder, "README.md"), "utf8");
 
-/** What each of them prints, but for its names of codes. */
+/** The expected output of each client, except its names of codes. */
 const tour = [
   "send: TASK_STATE_COMPLETED hello",
   "stream: 1 ..2 ..3 ..",
@@ -25,7 +25,7 @@ const tour = [
 
 const fields = "message.messageId message.parts message.role";
 
-/** Each language with the lines behind the tour, and what the machine has to have for it. */
+/** Each language with the expected lines after the tour, and the programs that it needs. */
 const languages = [
   {
     name: "Go",
@@ -92,7 +92,7 @@ function commandsOf(name: string): string[] {
   return [...section.matchAll(/^\$ (.*)$/gm)].map(([, command = ""]) => command);
 }
 
-/** Runs a command of the page on the server of this test. */
+/** Runs a command of the page with the server of this test. */
 function perform(command: string): Promise<string> {
   const own = { PATH: path, GOBIN: join(cache, "go-bin"), PIP_DISABLE_PIP_VERSION_CHECK: "1" };
   const env = { ...process.env, ...mavenEnvironment, ...own };
@@ -113,7 +113,7 @@ describe("the clients of examples/clients, as their page says", () => {
       const commands = commandsOf(name);
       const tourOf = commands.pop();
       if (tourOf === undefined) expect.fail("The page has no command.");
-      // Those before it install and compile.
+      // The commands before the tour install and compile.
       for (const command of commands) await persistently(() => perform(command));
       const printed = await perform(tourOf);
       expect(stripVTControlCharacters(printed).trim().split("\n")).toEqual([...tour, ...errors]);

@@ -7,7 +7,7 @@ import { main } from "../cli/cli.js";
 import { build } from "../e2e/support/build.js";
 import { apt, run } from "./support/tool.js";
 
-// The scripts in the shells that read them, typed at in a terminal.
+// Completion scripts, loaded into the shells of a terminal.
 
 build();
 
@@ -44,7 +44,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const tmux = (...args: string[]): string =>
   spawnSync("tmux", ["-L", "parley-completion", ...args], { encoding: "utf8" }).stdout;
 
-/** A shell in a terminal that has loaded its script. */
+/** A shell in a terminal, with its script loaded. */
 class Terminal {
   readonly #name: string;
 
@@ -72,7 +72,6 @@ class Terminal {
     tmux("send-keys", "-t", this.#name, "-l", text);
   }
 
-  /** Loads the script. */
   async load(text: string): Promise<void> {
     await expect.poll(() => this.screen, { timeout: 30_000 }).toMatch(/[>#%] *$/);
     this.type(`${text}; echo loa""ded`);
@@ -80,9 +79,9 @@ class Terminal {
     await expect.poll(() => this.screen, { timeout: 30_000 }).toMatch(/^loaded$/m);
   }
 
-  /** Begins a new line on an empty screen. */
+  /** Starts a new line on an empty screen. */
   async clear(): Promise<void> {
-    // No Ctrl-C: its signal overtakes keys.
+    // Uses no Ctrl-C, because its signal may overtake keys.
     this.keys("C-u");
     this.keys("C-u");
     this.keys("C-l");
@@ -94,7 +93,7 @@ class Terminal {
   }
 }
 
-/** A typed line, and the same after a tab. */
+/** A typed line, and the same line after a tab. */
 const lines: readonly (readonly [about: string, typed: string, completed: string])[] = [
   ["commands", "parley comp", "parley completion"],
   ["commands of a group", "parley task su", "parley task subscribe"],
@@ -150,7 +149,7 @@ describe.each(Object.keys(shells) as (keyof typeof shells)[])("A2ACLI_CLI_002 co
     await terminal.clear();
     terminal.type(typed);
     terminal.keys("Tab");
-    // Fish shows what it would complete before the tab; the mark comes after what is.
+    // The mark shows the end of the completed line, because Fish displays suggestions before the tab.
     terminal.type("X");
     const pattern = completed.replaceAll(/[.\\]/g, "\\$&");
     await expect.poll(() => terminal.screen, { timeout: 15_000 }).toMatch(new RegExp(`[>#%] ${pattern} X$`, "m"));

@@ -15,7 +15,7 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 
-/** Every protocol that the libraries speak, all of them on the HTTP port. Those of the web library use fetch. */
+/** Every protocol of the libraries, all of them on the HTTP port. Those of the web library use fetch. */
 const transports: Readonly<Record<string, (baseUrl: string) => Transport>> = {
   "Connect, binary, HTTP/1.1": (baseUrl) =>
     node.createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true }),
@@ -44,7 +44,7 @@ afterAll(() => home.leave());
 
 type MessageInit = NonNullable<MessageInitShape<typeof SendMessageRequestSchema>["message"]>;
 
-/** A request whose answer waits for the agent, unless `returnImmediately`. */
+/** A request that waits for the agent, unless `returnImmediately`. */
 function say(text: string, more: Omit<MessageInit, "$typeName"> = {}, returnImmediately = false): SendMessageRequest {
   const parts = [{ content: { case: "text", value: text } as const }];
   const message = { messageId: text, role: Role.USER, parts, ...more };
@@ -58,7 +58,7 @@ describe.each(Object.keys(transports))("a client of Connect's libraries over %s"
     client = createClient(A2AService, (transports[name] as (baseUrl: string) => Transport)(server.url));
   });
 
-  /** The task that a send brought; the agent could have answered with a message as well. */
+  /** Sends a request. Returns its task; the agent could also answer with a message. */
   async function send(request: SendMessageRequest): Promise<Task> {
     const { payload } = await client.sendMessage(request);
     if (payload.case !== "task") throw new Error("The answer is a message.");

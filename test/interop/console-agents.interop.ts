@@ -244,7 +244,7 @@ describe("the login at an agent", () => {
     expect(
       await page.evaluate("JSON.stringify({ ...sessionStorage }) + JSON.stringify({ ...localStorage })"),
     ).not.toContain(KEY);
-    // Exchanges before have it still, and hide it.
+    // Earlier exchanges still contain it, masked.
     await page.getByRole("link", { name: "Exchanges" }).click();
     await page.locator("li button", { hasText: "GetTask" }).last().click();
     await page.getByText("headers").first().click();
@@ -338,7 +338,7 @@ describe("every tab", () => {
   it("is accessible and never scrolls sideways, light at 1280 px and dark at 360 px", async () => {
     const looks = [["light", 1280] as const, ["dark", 360] as const];
     for (const [index, path] of ["agents", ...tabs.map((tab) => agentPage(urlOf(secured), tab))].entries()) {
-      // Pages are loaded in both.
+      // Pages are loaded in both looks.
       for (const [at, [colorScheme, width]] of (index % 2 === 0 ? looks : looks.toReversed()).entries()) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 900 });

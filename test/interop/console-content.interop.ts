@@ -69,7 +69,7 @@ describe("content that means harm", () => {
     await talkTo(used.opened);
     await tell(page, "large");
     expect(await lastOf(page).locator("figure figure").count()).toBe(13);
-    // The page answers: another task runs.
+    // The page still works: another task runs.
     await tell(page, "table");
     expect(await page.evaluate("JSON.stringify(localStorage).length")).toBeLessThan(100_000);
     expect(await page.evaluate("document.body.innerHTML.length")).toBeLessThan(1_000_000);
@@ -160,10 +160,10 @@ describe("files", () => {
     await editor.waitFor(PATIENCE);
     await page.keyboard.type('{"colour": ');
     await page.getByText("This is not JSON yet").waitFor(PATIENCE);
-    // What is typed over a selection has no style of its own.
+    // Text typed over a selection inherits no style.
     await page.keyboard.press("ControlOrMeta+A");
     await page.keyboard.type('{"colour": "blue", "count": 2, "isNew": true}');
-    // Members, texts, numbers, words and signs each have a colour of their own.
+    // Members, texts, numbers, words and signs have different colours.
     const colours = `new Set([...document.querySelectorAll(".cm-line span")].map((each) => getComputedStyle(each).color))`;
     for (const colorScheme of ["dark", "light"] as const) {
       await page.emulateMedia({ colorScheme });
@@ -190,7 +190,7 @@ describe("forms", () => {
     await field("City").fill("x");
     await field("Guests").fill("10");
     await field("E-mail").fill("nobody");
-    // Checking it by the agent's pattern would take forever.
+    // The page does not check the agent's pattern, which would take forever.
     await field("Code").fill(`${"a".repeat(40)}!`);
     await submit.click();
     const text = () => lastOf(page).textContent();

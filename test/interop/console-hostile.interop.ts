@@ -29,7 +29,7 @@ describe("a page that shows what an agent sends to harm it", () => {
     await talkTo(opened, agent.url);
     await say(page, name);
     await expect.poll(() => lastOf(page).textContent(), PATIENCE).toMatch(/Completed|Input required/);
-    // The page answers, and has not been replaced by an error.
+    // The page still works and shows no error page.
     await boxOf(page).fill("still here");
     expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Hostile");
     expect(await page.evaluate("document.querySelectorAll('*').length")).toBeLessThan(15_000);

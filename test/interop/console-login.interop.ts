@@ -15,7 +15,7 @@ import { type OpenedConsole, openConsole } from "./console/open.js";
 import { PATIENCE, say, talkTo } from "./console/talk.js";
 import { AUDIENCE, OidcIssuer } from "./support/oidc-issuer.js";
 
-/** Secrets, each of which appears nowhere else. */
+/** Secrets that appear nowhere else. */
 const secrets = {
   password: "open: sesame+%/81",
   token: "a-token-4711-of-the-bearer",
@@ -78,7 +78,7 @@ const open = (name: string, tab: string): Promise<void> =>
   opened.go(`agent?url=${encodeURIComponent(urlOf(name))}&tab=${tab}`);
 const copied = (): Promise<string> => page.evaluate<string>("navigator.clipboard.readText()");
 
-/** Fills in the form of the scheme, over what is kept. */
+/** Fills in the form of the scheme. Replaces a stored login. */
 async function keep(name: string, fields: Readonly<Record<string, string>>): Promise<void> {
   await open(name, "login");
   const scheme = page.getByRole("region", { name: "it", exact: true });
@@ -99,7 +99,7 @@ async function ask(): Promise<string> {
   return (await status.textContent()) ?? "";
 }
 
-/** Opens the exchange of the last call over a wire, and copies it. */
+/** Opens the last exchange over a wire, and copies it. */
 async function exchangeOf(name: string, action: "curl" | "grpcurl"): Promise<string> {
   await page.getByRole("link", { name: "Exchanges" }).click();
   await page.locator("li button", { hasText: name }).first().click();
@@ -138,7 +138,7 @@ const ways = [
     refusal: "The issuer of tokens refused the client: invalid_client.",
     header: `-H 'authorization: Bearer '"$TOKEN"`,
     caller: "client program",
-    // The beginning of each JWT.
+    // "eyJ" is the start of each JWT.
     sent: [secrets.client, "eyJ"],
     shown: "eyJ",
   },
@@ -200,7 +200,7 @@ describe("logins at several agents", () => {
     await open("bearer", "login");
     expect(await ask()).toContain("The agent takes the login.");
     await page.getByRole("button", { name: "Forget the login" }).click();
-    // The verdict on the login before it is gone at once.
+    // The result of the previous login has disappeared.
     expect(await page.getByRole("status").filter({ hasText: "The agent" }).count()).toBe(0);
     expect(await ask()).toContain("The agent does not take the login: Valid credentials are required.");
     await open("basic", "login");

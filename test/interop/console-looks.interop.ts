@@ -11,13 +11,13 @@ import { faultsOf, linkOf } from "./console/open.js";
 import { fillReceiver } from "./console/receiver.js";
 
 const home = new Home("--console");
-/** Serves the agent of a replay, whose tasks are in no other picture. */
+/** Serves the agent of a replay, whose tasks are not in other pictures. */
 const replayHome = new Home();
 let browser: Browser;
 let server: ServerProcess;
 let taskId = "";
 let contextId = "";
-/** A recording whose second answer is not that of the agent. */
+/** A recording whose second answer differs from the agent's. */
 let recording = "";
 let replayServer: ServerProcess;
 
@@ -63,17 +63,17 @@ const sizes = [
 interface LookedAt {
   readonly path: () => string;
   readonly shows: string;
-  /** Done before the page is complete. */
+  /** Runs before the page is complete. */
   readonly act?: (page: Page) => Promise<void>;
 }
 
-/** Pages by the names of their pictures, with what is on them once they are complete. */
+/** Pages by the names of their pictures, with an element that they show when they are complete. */
 const pages: Readonly<Record<string, LookedAt>> = {
   agents: { path: () => "agents", shows: "text=Reachable" },
   agent: { path: () => `agent?url=${encodeURIComponent(server.url)}`, shows: "h1:has-text('Probe')" },
   interfaces: {
     path: () => `agent?url=${encodeURIComponent(server.url)}&tab=interfaces`,
-    // It can be pressed once all of them have answered.
+    // The button is enabled when all interfaces have answered.
     shows: "button:enabled >> text=Ask all again",
   },
   talk: { path: () => `talk?agent=${encodeURIComponent(server.url)}&task=${taskId}`, shows: "text=Completed" },
@@ -106,7 +106,7 @@ const looks = sizes.flatMap((viewport) =>
   (["light", "dark"] as const).map((colorScheme) => ({ ...viewport, colorScheme })),
 );
 
-/** All of them, another one first for each page, so that pages are also loaded in each. */
+/** All looks, starting with a different one for each page, so that pages are also loaded in each look. */
 const looksFrom = (first: number): typeof looks => looks.map((_, at) => looks[(first + at) % looks.length] as Look);
 
 type Look = (typeof looks)[number];
@@ -129,7 +129,7 @@ describe("the console", () => {
   });
   afterAll(async () => {
     await context?.close();
-    // The page asks each interface for a task that does not exist. Browsers report those answers.
+    // The page requests an unknown task from each interface. Browsers report those answers.
     const own = faults.filter((each) => !/ 404 .*(?:\/unknown-[^/]*|A2AService\/GetTask)$/.test(each));
     expect(own, "errors in the browser's console").toEqual([]);
   });
@@ -148,7 +148,7 @@ describe("the console", () => {
         await page.waitForSelector("[role=status][aria-label=Loading]", { state: "detached" });
         await page.waitForTimeout(500);
       } else await becomesStill(page);
-      // Another try loads the page again.
+      // A retry loads the page again.
       isShown = false;
       expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "scrolls sideways").toBe(true);
       expect(await axeFindings(page)).toEqual([]);

@@ -9,7 +9,7 @@ import { contentAgent, useConsole } from "./console/use-console.js";
 
 const used = useConsole({ agent: contentAgent });
 
-/** Sends a file to the agent, which sends it back. */
+/** Sends a file to the agent, which returns it. */
 async function exchange(name: string, mimeType: string, buffer: Buffer): Promise<void> {
   await talkTo(used.opened);
   await used.opened.page.getByLabel("Attach files").last().setInputFiles({ name, mimeType, buffer });
@@ -76,7 +76,7 @@ describe("a PDF", () => {
     expect([page.frames().length, dialogs]).toEqual([1, []]);
     await lastOf(page).getByRole("button", { name: "Show", exact: true }).last().click();
     await expect.poll(() => viewers().length, PATIENCE).toBe(1);
-    // The last of its scripts: those that would call the other host came before.
+    // The last script has run, so those that call the other host have run before.
     await expect.poll(() => dialogs, PATIENCE).toEqual(["the end"]);
     expect(await isHarmed(page)).toBe(false);
     expect(page.context().pages()).toEqual([page]);

@@ -10,9 +10,9 @@ import { boxOf, fitsIn, lastOf, say, talkTo } from "./console/talk.js";
 
 const PATIENCE = { timeout: 15_000 };
 
-/** Turns the direction of what follows it. */
+/** A character that reverses the direction of the text after it. */
 const TURN = "\u202E";
-/** A name without a place to break it. */
+/** A name that cannot be broken. */
 const long = "W".repeat(500_000);
 
 let browser: Browser;
@@ -38,7 +38,9 @@ afterAll(async () => {
   await closeWindows(browser);
 });
 
-/** Returns the texts that turn what is shown beside them. Code is shown as it is, line by line. */
+/**
+ * Returns the texts that reverse text outside their own element. Code is not checked, because it is shown unchanged.
+ */
 const turning = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
     const found = [];

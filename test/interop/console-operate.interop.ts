@@ -8,9 +8,9 @@ import { type OperatedConsole, openOperated } from "./console/operators.js";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
 
-/** The pages of operators beside those of tasks, in Chromium against a real server: docs/console.md. */
+/** The operators' pages except those of tasks, in Chromium against a real server (docs/console.md). */
 
-/** Paths at the receiver that it has given up. */
+/** Paths at which the receiver answers that the webhook is gone. */
 const gone = new Set<string>();
 const answer: Answer = ({ path }, response) =>
   gone.has(path) ? response.writeHead(410).end("No such queue: orders") : response.end("thanks");
@@ -43,7 +43,7 @@ describe("the inbox", () => {
     const ids = (): Promise<string[]> =>
       page.evaluate<string[]>(`[...document.querySelectorAll("[data-inbox]")].map((each) => each.dataset.inbox)`);
     expect(await ids()).toEqual([first.id, second.id]);
-    // The question is text of an agent, with its marks.
+    // The question is an agent's text with Markdown.
     await seen(page.locator("strong", { hasText: "colour" }));
     const third = await opened.send("ask And now?");
     await expect.poll(ids).toEqual([first.id, second.id, third.id]);
@@ -108,7 +108,7 @@ describe("conversations", () => {
     await opened.go("operate/conversations");
     await seen(page.getByRole("link", { name: contextId }));
     expect(await axeFindings(page)).toEqual([]);
-    // The newest comes first, and Enter opens it.
+    // The newest conversation is first, and Enter opens it.
     await page.getByRole("grid", { name: "Conversations" }).focus();
     await page.keyboard.press("Enter");
     await seen(heading("Conversation"));
@@ -123,7 +123,7 @@ describe("conversations", () => {
     expect(await axeFindings(page)).toEqual([]);
     await tasks.nth(1).getByRole("button", { name: "Earlier version" }).click();
     expect(await page.evaluate<string>("document.activeElement.id")).toContain(first.id);
-    // A task that comes now appears.
+    // A new task appears.
     const third = await opened.send("ask more?", { contextId });
     await seen(page.getByRole("article", { name: third.id }));
     await tasks.nth(1).getByRole("link", { name: second.id }).click();
@@ -157,7 +157,7 @@ describe("deliveries", () => {
     await seen(dialog().getByText("1 delivery was resumed."));
     await seen(dialog().getByText("Delivered", { exact: true }));
     await expect.poll(() => opened.receiver.of("/dead").length).toBeGreaterThan(1);
-    // The list has only dead ones.
+    // The list contains only dead deliveries.
     await page.keyboard.press("Escape");
     await seen(page.getByText("No delivery matches the filter."));
   });
@@ -260,7 +260,7 @@ describe("the server's page", () => {
     await opened.go("operate/server?tab=metrics");
     await seen(page.getByText(/Clients still speak A2A 0\.3: 1 call /));
     await opened.send("echo x");
-    // The second reading has the first rates.
+    // The second reading contains the first rates.
     const rates = page.getByRole("img", { name: /^Calls a second, by binding\. Now: .*rest [\d.]+\/s/ });
     await seen(rates);
     await seen(page.getByRole("img", { name: /^Duration of calls\. Now: p50 / }));
@@ -284,7 +284,7 @@ describe("the server's page", () => {
       );
     await hide("hidden");
     const before = reads;
-    // Longer than between two readings.
+    // Longer than the time between two readings.
     await page.waitForTimeout(6_000);
     expect(reads).toBe(before);
     await hide("visible");

@@ -8,10 +8,10 @@ import { findings } from "./support/findings.js";
 import { allServers, type Started } from "./support/servers.js";
 import { run } from "./support/tool.js";
 
-/** Servers of other makers, whose agents do what the first word of a message says. */
+/** Foreign servers, whose agents do what the first word of a message says. */
 const { Parley: _, ...others } = allServers;
 
-/** What a browser calls of them. All but Java's serve gRPC, too. */
+/** The bindings that a browser calls. All servers except Java's also serve gRPC. */
 const bindings = ["JSONRPC", "HTTP+JSON"] as const;
 
 let browser: Browser;
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const copied = (): Promise<string> => page.evaluate<string>("navigator.clipboard.readText()");
 
-/** Answers as pieces appear, until the task has a state: what was shown at each change. */
+/** Collects the texts shown while the answer grows, until the task completes. */
 const watchLast = `new Promise((resolve) => {
   const seen = [];
   const look = () => {
@@ -169,7 +169,7 @@ describe.each(Object.entries(others))("an agent served with %s", (name, start) =
   }, 300_000);
 });
 
-/** The checks that a report calls faults, as `binding check`. */
+/** The checks that a report lists as faults, as `binding check`. */
 function faultsIn(report: string): string[] {
   return report.split(/^## /m).flatMap((group) => {
     const binding = /^\S+(?= 1\.0)/.exec(group)?.[0] ?? "card";
@@ -177,7 +177,7 @@ function faultsIn(report: string): string[] {
   });
 }
 
-/** The checks that doctor finds wrong at a server, without those of gRPC. */
+/** The checks that doctor reports for a server, without those of gRPC. */
 function known(name: string): string[] {
   const heads = (findings[name] ?? []).map((line) => line.slice(0, line.indexOf(":")).replaceAll("\\", ""));
   return heads.filter((head) => !head.startsWith("GRPC"));
@@ -185,6 +185,6 @@ function known(name: string): string[] {
 
 it("loads nothing from elsewhere for all of them", () => {
   expect(opened.foreign).toEqual([]);
-  // What is told as an error is what the checks and the interfaces are asked for.
+  // The checks and the list of interfaces cause these errors on purpose.
   expect(opened.faults.filter((fault) => !/status of [45]\d\d/.test(fault))).toEqual([]);
 });

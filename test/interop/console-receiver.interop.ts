@@ -20,12 +20,12 @@ const key = keyPair("ES256");
 const keyFile = join(tmpdir(), `parley-receiver-${process.pid}.pem`);
 
 let browser: Browser;
-/** The console of a server whose own agent sends notifications to it. */
+/** The console of a server whose own agent sends it notifications. */
 let opened: OpenedConsole;
 /** An agent that signs its notifications. */
 let signing: Home;
 let signer: ServerProcess;
-/** An agent that sends notifications to public addresses only, as without flags. */
+/** An agent that notifies only public addresses, which is the default. */
 let strict: Home;
 let refuser: ServerProcess;
 
@@ -81,7 +81,7 @@ describe("the receiver of the console", () => {
     expect(await page.content()).toContain(address);
     expect(await page.content()).not.toContain(token);
     await post({ address, token: "another" });
-    // The page is not loaded again.
+    // The list updates without a reload.
     await expect.poll(() => rows(page).nth(1).textContent(), PATIENCE).toContain("Refused");
     expect(await axeFindings(page)).toEqual([]);
     await page
@@ -228,7 +228,7 @@ describe("the receiver of the console", () => {
   });
 });
 
-/** Headers of a signature by another key in the name of the agent. */
+/** Headers signed by another key in the agent's name. */
 async function forged({ address, token }: OwnReceiver): Promise<Record<string, string>> {
   const [taskId, configId, generation] = ["task-1", "config-1", 1];
   const other = await createPushSigner({

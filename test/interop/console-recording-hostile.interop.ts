@@ -68,7 +68,7 @@ describe("a recording that means harm", () => {
   });
 });
 
-/** Starts an agent that answers a message as given. */
+/** Starts an agent that answers messages with a function. */
 async function serve(
   act: (response: ServerResponse, id: unknown) => void,
 ): Promise<{ url: string; left: () => number }> {

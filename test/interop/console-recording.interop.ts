@@ -39,7 +39,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Runs a command, and returns its exit code and what it said. */
+/** Runs a command. Returns its exit code and output. */
 function cli(args: readonly string[], stdin = ""): Promise<{ readonly code: number; readonly out: string }> {
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [main, ...args], (error, stdout, stderr) => {
@@ -254,7 +254,7 @@ describe("a conversation of the console", () => {
     const { out, code } = await cli(["replay", saved, "-a", opened.server.url]);
     expect(out).toContain("Result: 4 same, 0 different");
     expect(code).toBe(0);
-    // The address has all but the recording, which the browser kept.
+    // The URL contains everything except the recording, which the browser stores.
     const id = new URL(page.url()).searchParams.get("conversation");
     await opened.go(`recording${withNext()}&conversation=${id}`);
     await expect.poll(() => turns(page).count(), PATIENCE).toBe(4);
@@ -280,14 +280,14 @@ describe("a conversation of the console", () => {
     const id = await page.locator("article footer button[title]").first().getAttribute("title");
     await page.getByRole("link", { name: "Record and replay" }).click();
     await expect.poll(() => turns(page).count(), PATIENCE).toBe(2);
-    // The bytes of files do not outlive a reload.
+    // A reload loses the bytes of files.
     await page.reload();
     await page.getByText("1 message is left out").waitFor(PATIENCE);
     expect(await turns(page).count()).toBe(1);
     await page.evaluate("localStorage.clear()");
     await opened.go(`talk?agent=${encodeURIComponent(opened.server.url)}&task=${id}`);
     await page.getByRole("link", { name: "Record and replay" }).click();
-    // The agent has the last answer only.
+    // The agent's task contains only the last answer.
     await page.getByText("1 message is left out").waitFor(PATIENCE);
     expect(await turns(page).allTextContents()).toEqual([expect.stringContaining("Three days in Rome")]);
   });

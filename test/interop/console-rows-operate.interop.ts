@@ -10,7 +10,7 @@ import { linkOf, type OpenedConsole, openConsole } from "./console/open.js";
 import { operatorFlags, send } from "./console/operator.js";
 import { PATIENCE } from "./console/talk.js";
 
-/** Single promises of the operators' half, each of which no larger test would miss. */
+/** Small promises of the operators' pages, each of which no larger test covers. */
 
 let browser: Browser;
 let opened: OpenedConsole;
@@ -62,7 +62,7 @@ describe("the list of tasks", () => {
     for (const id of [one, two, red]) await seen(rowOf(id));
     await page.getByRole("button", { name: "More filters" }).click();
     const field = (name: string): Locator => page.getByRole("dialog").getByLabel(new RegExp(`^${name}`));
-    /** The tasks of these three that are shown, with a filter. */
+    /** Checks the shown ones of these tasks for a filter. */
     const shown = async (name: string, value: string, ids: readonly string[]): Promise<void> => {
       await field(name).fill(value);
       const now = async (): Promise<string[]> => {
@@ -84,7 +84,7 @@ describe("the list of tasks", () => {
     await field("Tenant").fill("red");
     await expect.poll(() => rowOf(one).count(), PATIENCE).toBe(0);
     expect(new URL(page.url()).searchParams.get("tenant")).toBe("red");
-    // Changes of other tasks stay out, and new ones that match come in.
+    // Changes of other tasks stay hidden, and new matching tasks appear.
     const later = await send(opened.server.url, "four");
     const more = await send(`${opened.server.url}/red`, "five");
     await seen(rowOf(more));
@@ -140,7 +140,7 @@ describe("the log of a task", () => {
       await context.close();
     }
     const [india = 0, york = 0] = hours;
-    // Nine and a half hours in summer, and one more in winter.
+    // The difference is nine and a half hours in summer, and one hour more in winter.
     expect([570, 630]).toContain((india - york + 2 * 24 * 60) % (24 * 60));
     expect(titles[0]).toMatch(/GMT\+5:30|IST/);
     expect(titles[1]).toMatch(/GMT-[45]|E[SD]T/);

@@ -10,7 +10,7 @@ import { buildConsole } from "./console/build.js";
 import { linkOf, type OpenedConsole, openConsole } from "./console/open.js";
 import { boxOf, fitsIn, lastOf, PATIENCE, reaches, talkTo, tell } from "./console/talk.js";
 
-/** Single promises of the console's half for talking, each of which no larger test would miss. */
+/** Small promises of the pages for talking, each of which no larger test covers. */
 
 let browser: Browser;
 let opened: OpenedConsole;
@@ -18,7 +18,7 @@ let page: Page;
 let other: Server;
 let otherUrl = "";
 
-/** Steps that the slow agent may still take, and the function that wakes it. */
+/** Number of steps that the slow agent may still take, and a function that wakes it. */
 let steps = 0;
 let wake: () => void = () => {};
 
@@ -28,7 +28,7 @@ function go(): void {
   wake();
 }
 
-/** Waits for its `go`, which may have come before. */
+/** Waits for a `go`, which may already have come. */
 async function step(): Promise<void> {
   while (steps === 0) {
     await new Promise<void>((resolve) => {
@@ -155,7 +155,7 @@ describe("a message", () => {
     await boxOf(page).waitFor(PATIENCE);
     await tell(page, "modes");
     expect(await lastOf(page).locator("figure").textContent()).toContain("image/* + text/plain");
-    // What is asked for is in view.
+    // The requested types are visible.
     await page.getByLabel("Types of answers to ask for").fill("");
     await tell(page, "modes");
     expect(await lastOf(page).locator("figure").textContent()).not.toContain("image");
@@ -179,7 +179,7 @@ describe("a form of the first samples", () => {
     expect(await axeFindings(page)).toEqual([]);
     await page.getByLabel("Purpose").last().fill("");
     await lastOf(page).getByRole("button", { name: "Send", exact: true }).click();
-    // Each error is at its field, for readers of the screen too.
+    // Each error is at its field, also for screen readers.
     for (const name of ["Date", "Purpose"]) {
       const field = page.getByLabel(name).last();
       await expect.poll(() => field.getAttribute("aria-invalid"), PATIENCE).toBe("true");
@@ -206,7 +206,7 @@ describe("a form of the first samples", () => {
     const field = (name: string) => page.getByLabel(name, { exact: false }).last();
     await field("Day").fill("2027-05-02");
     await field("Class").selectOption({ label: "first" });
-    // The page leaves such a pattern to the agent.
+    // The page leaves this pattern to the agent.
     await field("Code").fill("b");
     await lastOf(page).getByRole("button", { name: "Send", exact: true }).click();
     await expect.poll(() => field("Code").getAttribute("aria-invalid"), PATIENCE).toBe("true");
@@ -275,7 +275,7 @@ describe("the frame", () => {
       const name = text.replace("Go to ", "");
       await page.getByRole("heading", { name, level: 1 }).waitFor(PATIENCE);
     }
-    // Keys that are typed are text.
+    // Typed keys are inserted as text.
     await opened.go("agents");
     await page.getByLabel("URL of an agent").fill("");
     await page.keyboard.type("g?t");
@@ -340,7 +340,7 @@ describe("the first paint", () => {
     })()`);
     const html = await document?.text();
     const code = before.filter(({ name }) => /\.(?:js|css)$/.test(name));
-    // One round trip for the document, one for these, and those of the session.
+    // Loading takes one round trip for the document, one for these files, and those of the session.
     expect(code.map(({ name }) => name).filter((name) => !html?.includes(name.replace(/^.*\//, "")))).toEqual([]);
     expect(code.length).toBeLessThan(20);
     expect(code.reduce((sum, { size }) => sum + size, html?.length ?? 0)).toBeLessThan(150_000);

@@ -71,7 +71,7 @@ describe("a page that is left at once", () => {
       await open(path);
       opened++;
     }
-    // One step more would leave the console.
+    // One more step would leave the console.
     const steps = 8;
     expect(opened).toBeGreaterThan(steps);
     for (let round = 0; round < 3; round++) {

@@ -13,13 +13,13 @@ const used = useConsoles(
   /40[0-4]|net::ERR/,
 );
 
-/** Opens a view of a task and waits for the state that the page shows. */
+/** Opens a view of a task. Waits until the page shows the state. */
 async function show(id: string, state: string, tab = ""): Promise<void> {
   await used.opened.go(`operate/tasks/${id}${tab === "" ? "" : `?tab=${tab}`}`);
   await used.opened.page.locator("header").getByText(state, { exact: true }).waitFor();
 }
 
-/** Creates a task that has worked in two turns, with a question between them. */
+/** Creates a task with two turns and a question between them. */
 async function twoTurns(): Promise<string> {
   const { server } = used.opened;
   const id = await send(server.url, "steps");
@@ -250,7 +250,7 @@ describe("a task's page at 360, 768 and 1440 pixels", () => {
     await page.emulateMedia({ colorScheme: "dark" });
     const widths = [360, 768, 1440];
     for (const [index, tab] of tabs.entries()) {
-      // Each width is that of some loads.
+      // Some loads use each width.
       for (const at of [0, 1, 2]) {
         const width = widths[(index + at) % widths.length] as number;
         await page.setViewportSize({ width, height: 900 });

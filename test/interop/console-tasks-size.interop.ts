@@ -11,11 +11,14 @@ import { cache } from "./support/tool.js";
 
 const agent = join(root, "test/fixtures/agents/worker.mjs");
 
-/** `PARLEY_SIZES=all` has 100,000 tasks and a log of 1,000,000 entries. Nothing reads more rows of those than of a fifth. */
+/**
+ * `PARLEY_SIZES=all` uses 100,000 tasks and a log of 1,000,000 entries, otherwise a fifth of that. The pages read the
+ * same number of rows for both.
+ */
 const part = process.env.PARLEY_SIZES === "all" ? 1 : 5;
 const TASKS = 100_000 / part;
 const ENTRIES = 1_000_000 / part;
-/** Entry in the middle, and the next one. */
+/** An entry in the middle, and the next one. */
 const [middle, next] = [ENTRIES / 2 + 4_321, ENTRIES / 2 + 4_322];
 
 const written = (count: number): string => count.toLocaleString("en");
@@ -42,18 +45,18 @@ afterAll(async () => {
   await closeWindows(browser);
 });
 
-/** Figures of a page during some work, for people to compare. Nothing is asserted about times. */
+/** Figures of a page during some work, for people to compare. Tests do not check the times. */
 interface Figures {
   readonly frames: number;
   readonly median: number;
   readonly p95: number;
   readonly longTasks: number;
   readonly longest: number;
-  /** Most rows that existed at once. */
+  /** Maximum number of rows at one time. */
   readonly rows: number;
 }
 
-/** Watches the frames of a page, while it scrolls by so many pixels a frame. */
+/** Watches the frames of a page that scrolls by `scroll` pixels per frame. */
 async function watch(page: Page, ms: number, scroll: number): Promise<Figures> {
   return page.evaluate<Figures>(
     `(async ({ ms, scroll }) => {
@@ -80,13 +83,13 @@ async function watch(page: Page, ms: number, scroll: number): Promise<Figures> {
   );
 }
 
-/** Keeps the figures where people find them. */
+/** Writes the figures to a file. */
 function note(name: string, figures: object): void {
   mkdirSync(join(cache, "console"), { recursive: true });
   writeFileSync(join(cache, "console", `${name}.json`), `${JSON.stringify(figures)}\n`);
 }
 
-/** Counts the calls of a method of the service. */
+/** Counts calls of a method of the service. */
 function countCalls(page: Page, method: string): () => number {
   let calls = 0;
   page.on("request", (request) => void (request.url().endsWith(`/${method}`) && calls++));
@@ -105,7 +108,7 @@ describe(`a list of ${written(TASKS)} tasks`, { timeout: 180_000 }, () => {
       return document.querySelector("main").innerText.match(/[\\d,]+ tasks?( loaded)?/)?.[0]; })()`;
     const all = new RegExp(`^${written(TASKS).replace(/.$/, "\\d")} tasks$`);
     await expect.poll(() => page.evaluate(end), { timeout: 150_000, interval: 20 }).toMatch(all);
-    // 500 tasks a page, the first one, and those that the stream's start reads.
+    // Pages of 500 tasks, the first page, and the calls of the stream's start.
     expect(calls()).toBeLessThan(TASKS / 500 + 8);
     await page.evaluate(`document.querySelector("[data-rows]").scrollTop = 0`);
     const whole = await watch(page, 1_500, 900);
@@ -120,7 +123,8 @@ describe(`a list of ${written(TASKS)} tasks`, { timeout: 180_000 }, () => {
     await page.locator("[data-rows] [data-index='5']").waitFor();
     await page.waitForTimeout(500);
     const begun = calls();
-    // Each emits 5 events in 25 ms, and the server sends the changes of each task ten times a second: 200 together.
+    // Each agent emits 5 events in 25 ms. The server sends the changes of each task ten times a second, 200 changes in
+    // all.
     for (let index = 0; index < 20; index++) await send(server.url, "emit 4000 5");
     const live = await watch(page, 4_000, 0);
     expect(live.rows).toBeLessThan(80);

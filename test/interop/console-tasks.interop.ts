@@ -216,7 +216,7 @@ describe.each([
   });
 });
 
-/** Opens the menu of a row, and chooses an action. */
+/** Opens the menu of a row and selects an action. */
 async function act(id: string, action: string): Promise<void> {
   await rowOf(id).getByRole("button", { name: "Actions" }).click();
   await used.opened.page.getByRole("menuitem", { name: new RegExp(`^${action}`) }).click();

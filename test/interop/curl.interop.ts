@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => home.leave());
 
-/** What curl shows of an answer. */
+/** The parts of an answer that curl prints. */
 interface Shown {
   readonly status: number;
   /** Version of HTTP, as curl writes it: `1.1`, `2`. */
@@ -34,7 +34,7 @@ async function curl(path: string, ...flags: readonly string[]): Promise<Shown> {
 
 const json = ["-H", "content-type: application/json"];
 
-/** Posts a body as somebody types it. */
+/** Posts a body as in a typed command. */
 function post(path: string, body: object, ...flags: readonly string[]): Promise<Shown> {
   return curl(path, ...json, "-d", JSON.stringify(body), ...flags);
 }
@@ -42,7 +42,7 @@ function post(path: string, body: object, ...flags: readonly string[]): Promise<
 const say = (text: string) => ({ message: { messageId: text, role: "ROLE_USER", parts: [{ text }] } });
 const rpc = (method: string, params: object) => ({ jsonrpc: "2.0", id: "c-1", method, params });
 
-/** The frames of an event stream: their ids and their data. */
+/** The ids and data of an event stream's frames. */
 function frames(body: string): { id: number; data: Record<string, unknown> }[] {
   return body
     .split("\n\n")

@@ -6,11 +6,11 @@ import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { Middle } from "./support/middle.js";
 import { servers as foreign, type Started } from "./support/servers.js";
 
-/* A process of ours that is killed while an agent that is served with another library works for it, and is started again. */
+/* A Parley process that is killed and restarted while it delegates to an agent served with another library. */
 
 const patience = { timeout: 30_000, interval: 100 };
 
-/** What the other agent writes, slowly. */
+/** A slow stream of the other agent. */
 const PIECES = 40;
 const SLOWLY = `stream ${PIECES} 40 40`;
 
@@ -19,7 +19,10 @@ const textsOf = ({ artifacts }: Task): string[] =>
 
 const piecesOf = ({ artifacts }: Task): number => artifacts[0]?.parts.length ?? 0;
 
-/** All that the one sub-task has, as that has it: some servers add a piece twice when somebody subscribes at that moment. */
+/**
+ * Checks that the task has the whole text of the one sub-task. Some servers add a piece twice when a client subscribes
+ * at that moment, so the sub-task's own text is expected.
+ */
 function expectWhole(task: Task, begun: readonly Task[]): void {
   expect(begun).toHaveLength(1);
   const [whole = ""] = textsOf(begun[0] as Task);
@@ -35,7 +38,7 @@ describe.each(Object.keys(foreign))(
 
     beforeAll(async () => {
       started = await (foreign[name] as (typeof foreign)[string])();
-      // The server before may have had its port.
+      // An earlier server may have used the same port.
       other = await connect(started.url, { card: { cache: false } });
     }, 300_000);
 
@@ -45,16 +48,16 @@ describe.each(Object.keys(foreign))(
     });
 
     describe.each<Binding>(["JSONRPC", "GRPC", "HTTP+JSON"])("over %s", (binding) => {
-      /** What is the same over all bindings runs over one. */
+      /** True for the binding that runs the tests which are independent of the binding. */
       const isFirst = binding === "JSONRPC";
       let middle: Middle;
       let home: Home;
       let server: ServerProcess;
       let client: A2AClient;
-      /** Tasks of the other agent that are not this test's. */
+      /** Ids of the other agent's tasks before this test. */
       let before: ReadonlySet<string>;
 
-      // The process that a test leaves is the next one's.
+      // Tests share a process: the next one uses that which the previous one left.
       beforeAll(async () => {
         middle = await Middle.open(other, binding);
         home = new Home();
@@ -91,7 +94,7 @@ describe.each(Object.keys(foreign))(
         return (await other.listTasks({ pageSize: 100, includeArtifacts: true })).tasks;
       }
 
-      /** What the other agent has begun for this test. */
+      /** The other agent's tasks of this test. */
       async function begun(): Promise<Task[]> {
         return (await all()).filter(({ id }) => !before.has(id));
       }

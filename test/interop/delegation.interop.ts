@@ -5,9 +5,9 @@ import { type A2AClient, apiKey, connect } from "../../src/client/index.js";
 import { agentOf, Servers } from "../delegation/servers.js";
 import { servers as foreign, KEY, type Started } from "./support/servers.js";
 
-/* An agent of ours whose turns hand their work to an agent that is served with another library. */
+/* A Parley agent that delegates to an agent served with another library. */
 
-/** `call …` asks it once; anything else is delegated, and then something is added that only this agent knows. */
+/** Calls the other agent once for `call …`. Delegates other texts, and then adds an artifact of its own. */
 const front = agentOf("Front", async function* (turn) {
   if (turn.text.startsWith("call ")) {
     const other = await turn.call("other");
@@ -24,7 +24,7 @@ const front = agentOf("Front", async function* (turn) {
 const textsOf = (task: { artifacts: readonly { parts: readonly { content: { value?: unknown } }[] }[] } | undefined) =>
   task?.artifacts.map(({ parts }) => parts.map(({ content }) => content.value).join(""));
 
-/** What the user of our agent gets, whoever serves the other one. */
+/** The results that our agent's user gets, with every other server. */
 const stories: Readonly<Record<string, (client: A2AClient, other: A2AClient) => Promise<void>>> = {
   "a stream with the other's artifact as it grows": async (client) => {
     let text = "";
@@ -79,7 +79,7 @@ describe.each(Object.keys(foreign))("an agent that delegates to one served with 
   let other: A2AClient;
 
   beforeAll(async () => {
-    // It asks for a key, which is this server's own.
+    // The other server requires a key, which is this server's own.
     started = await (foreign[name] as (typeof foreign)[string])({ pushPort: 1 });
     const remote = { url: started.url, credentials: apiKey(KEY) };
     const { url } = await servers.serve(front, { remoteAgents: { other: remote } });

@@ -23,12 +23,12 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Builds a program in Go of a folder here, and returns its path. */
+/** Builds the Go program in a folder of this directory. Returns its path. */
 async function goProgram(name: string): Promise<string> {
   const cwd = join(root, "test/interop", name);
   mkdirSync(cache, { recursive: true });
   const path = join(cache, name);
-  // Needs access to Go modules. What was compiled once, Go keeps.
+  // Needs access to Go modules. Go caches the compiled packages.
   await persistently(() => succeed("go", ["build", "-mod=readonly", "-o", path, "."], { cwd, limitMs: 540_000 }));
   return path;
 }
@@ -53,14 +53,14 @@ describe("Compose", () => {
   });
 });
 
-/** Checks a file of Compose or Kubernetes as it would be after an edit. */
+/** Checks an edited Compose or Kubernetes file. */
 async function checked(file: string, edited: string): Promise<Printed> {
   mkdirSync(join(folder, dirname(file)), { recursive: true });
   writeFileSync(join(folder, file), edited);
   return run(join(cache, "deploy-files"), [join(deploy, "envoy/envoy.yaml"), join(folder, file)]);
 }
 
-/** Without a field and the lines below it. */
+/** Removes fields and their lower lines from YAML. */
 const without = (yaml: string, ...keys: readonly string[]): string =>
   yaml.replace(new RegExp(`^( *)(${keys.join("|")}):.*\n(?:\\1 +.*\n)*`, "gm"), "");
 

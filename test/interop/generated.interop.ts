@@ -7,7 +7,7 @@ import { grpcurlProgram } from "./support/grpcurl.js";
 import { mavenEnvironment } from "./support/java.js";
 import { apt, cache, hasApt, persistently, run, succeed } from "./support/tool.js";
 
-/** The page that says how, of which every file and every command is tried. */
+/** The page with the instructions. The tests try every file and every command. */
 const page = readFileSync(join(root, "docs", "bindings", "generated-clients.md"), "utf8");
 
 const home = new Home();
@@ -27,11 +27,11 @@ afterAll(() => home.leave());
 
 interface Command {
   readonly command: string;
-  /** What it prints, where the page shows that. */
+  /** Expected output, if the page shows it. */
   readonly prints: string;
 }
 
-/** What the page has somebody type in a folder. */
+/** The commands that the page shows for a folder. */
 function commandsOf(folder: string): readonly Command[] {
   const blocks = [...page.matchAll(/^```console\n([\s\S]*?)^```/gm)].map(([, text = ""]) => text);
   const typed = blocks
@@ -40,7 +40,7 @@ function commandsOf(folder: string): readonly Command[] {
   return typed.flatMap((match) => (match?.[1] === folder ? [{ command: match[2] ?? "", prints: match[3] ?? "" }] : []));
 }
 
-/** Writes the files that the page shows of a folder. */
+/** Writes the files that the page shows for a folder. */
 function writeFiles(folder: string): void {
   for (const [, path = "", text = ""] of page.matchAll(/^`([\w./-]+)`:\n\n```\w+\n([\s\S]*?)^```/gm)) {
     if (!path.startsWith(`${folder}/`)) continue;
@@ -49,21 +49,21 @@ function writeFiles(folder: string): void {
   }
 }
 
-/** Runs a command as the page has it, on the server of this test. */
+/** Runs a command of the page with the server of this test. */
 function perform(command: string, cwd: string, path: readonly string[]): Promise<string> {
   const own = { PATH: [...path, process.env.PATH].join(delimiter), GOBIN: goBin };
   const env = { ...process.env, ...mavenEnvironment, ...own };
   return succeed("bash", ["-c", command.replace("localhost:50051", `127.0.0.1:${server.grpcPort}`)], { cwd, env });
 }
 
-/** Follows the page in a folder. */
+/** Follows the page's instructions for a folder. */
 async function follow(folder: string, path: readonly string[]): Promise<void> {
   writeFiles(folder);
   const commands = commandsOf(folder);
   expect(commands.at(-1)?.prints).toBe("TASK_STATE_COMPLETED hello\n");
   for (const { command, prints } of commands) {
     const type = () => perform(command, join(work, folder), path);
-    // What prints nothing installs or compiles.
+    // Commands without output install or compile.
     const printed = await (prints === "" ? persistently(type) : type());
     if (prints !== "") expect(printed).toContain(prints);
   }
@@ -78,7 +78,7 @@ describe("a client that is generated as the page says", () => {
 
   it("works in Python", async () => {
     const folder = join(work, "python");
-    // Debian's Python comes without what makes environments.
+    // Debian's Python lacks the module that creates environments.
     const { code } = await run("python3", ["-c", "import ensurepip"]);
     if (code !== 0 && hasApt()) await apt("python3-venv");
     await succeed("python3", ["-m", "venv", join(work, "venv")]);

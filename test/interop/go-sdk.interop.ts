@@ -7,16 +7,18 @@ import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { cache, persistently, succeed } from "./support/tool.js";
 
 /*
- * Peculiarities of the library's client, none of which is worked around on the server:
+ * Peculiarities of the library's client, for which the server has no workaround:
  *
- * - Over HTTP+JSON it reads errors in application/json alone, although it takes nothing but event streams for a stream.
- * - Over HTTP+JSON it sends the body `null` where it has nothing to say, with GET as well, and filters a list by
- *   `lastUpdatedAfter`, which the contract does not have: that filter is ignored.
- * - Over gRPC it sends a page size of 0 where nobody gave one.
- * - Over JSON-RPC it looks for events alone in the answer to a streaming method: where that is an error as JSON, because
- *   there is no first event, it sees a stream that ends at once, and no error. The server that it comes with answers such a call
- *   with an event; the specification leaves that open, and other clients know the kind of an error only in JSON. With
- *   `--stream-errors-as-events` this server does as well.
+ * - Over HTTP+JSON it reads errors only as application/json, although it accepts only event streams for a stream.
+ * - Over HTTP+JSON it sends the body `null` for an empty request, even with GET. It filters lists by
+ * `lastUpdatedAfter`,
+ *   which is not in the contract, so the filter is ignored.
+ * - Over gRPC it sends a page size of 0 by default.
+ * - Over JSON-RPC it expects only events in the answer to a streaming method. If the answer is a JSON error instead of
+ * a
+ *   first event, the client sees an empty stream without an error. The library's own server answers such calls with an
+ *   event. The specification leaves that open, and other clients read the reason only from JSON. With
+ *   `--stream-errors-as-events` this server answers with an event too.
  */
 
 const here = join(root, "test", "interop", "go-sdk");
@@ -28,7 +30,7 @@ let program: string;
 beforeAll(async () => {
   mkdirSync(cache, { recursive: true });
   program = join(cache, "go-sdk");
-  // Needs Go 1.25 or later and access to Go modules. What was compiled once, Go keeps.
+  // Needs Go 1.25 or later and access to Go modules. Go caches the compiled packages.
   await persistently(() => succeed("go", ["build", "-mod=readonly", "-o", program, "."], { cwd: here }));
   server = await home.start();
 });
@@ -36,7 +38,7 @@ beforeAll(async () => {
 afterAll(() => home.leave());
 
 describe.each(["JSONRPC", "HTTP+JSON", "GRPC"])("the Go library's client over %s", (binding) => {
-  /** What the client saw, by the name of the step. */
+  /** The client's results by step. */
   let seen: Readonly<Record<string, JsonValue>>;
 
   beforeAll(async () => {

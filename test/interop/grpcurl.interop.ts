@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => home.leave());
 
-/** Runs grpcurl without any proto file: all it knows it learns from the server. */
+/** Runs grpcurl without a proto file, so that it learns everything from the server's reflection. */
 function grpcurl(flags: readonly string[], ...what: readonly string[]): Promise<Printed> {
   return run(program, ["-plaintext", ...flags, `127.0.0.1:${server.grpcPort}`, ...what]);
 }

@@ -6,8 +6,8 @@ import { Receiver } from "../push/receiver.js";
 import { KEY, type Started, servers } from "./support/servers.js";
 
 /*
- * Servers of other libraries that let in who has a key, have a card for those callers, and send push notifications: what the table of
- * `servers.interop.ts` cannot have, as nobody is asked for a key there and nothing is pushed.
+ * Foreign servers that require a key, serve a card to those callers and send push notifications. The table of
+ * `servers.interop.ts` cannot cover them, because its servers need no key and send no notifications.
  */
 
 const bindings = ["GRPC", "JSONRPC", "HTTP+JSON"] as const satisfies readonly Binding[];
@@ -15,7 +15,7 @@ const bindings = ["GRPC", "JSONRPC", "HTTP+JSON"] as const satisfies readonly Bi
 const receiver = await Receiver.start();
 afterAll(() => receiver.stop());
 
-/** A task that goes on until it is canceled. */
+/** Starts a task that runs until it is canceled. */
 async function begun(client: A2AClient): Promise<string> {
   const { taskId = "" } = await client.send("wait 20000", { returnImmediately: true });
   return taskId;
@@ -28,7 +28,7 @@ async function failure(call: Promise<unknown>): Promise<A2AError> {
   );
 }
 
-/** What an operation has to bring, with the key or without. */
+/** Expected results of an operation, with the key or without it. */
 const operations: Readonly<Record<string, (client: A2AClient, stranger: A2AClient) => Promise<void>>> = {
   "a send with the key that the card asks for": async (client) => {
     expect((await client.send("echo hello")).text).toBe("hello");
@@ -77,7 +77,7 @@ const operations: Readonly<Record<string, (client: A2AClient, stranger: A2AClien
   },
 };
 
-/** What a server does otherwise, as in the table of `servers.interop.ts`: a cell that stands here has to fail. */
+/** Known deviations of servers, as in the table of `servers.interop.ts`. A listed cell has to fail. */
 const deviations: Readonly<Record<string, string>> = {};
 
 describe.each(Object.keys(servers))("an agent served with %s, for callers with a key", (name) => {
@@ -94,7 +94,7 @@ describe.each(Object.keys(servers))("an agent served with %s, for callers with a
     let stranger: A2AClient;
 
     beforeAll(async () => {
-      // The server before may have had its port.
+      // An earlier server may have used the same port.
       const card = { cache: false } as const;
       client = await connect(server.url, { bindings: [binding], card, credentials: apiKey(KEY) });
       stranger = await connect(server.url, { bindings: [binding], card });

@@ -20,7 +20,10 @@ import { pathOf, programOf, supported } from "../nodes/versions.js";
 import { freePorts, program } from "./support/site.js";
 import { persistently, succeed } from "./support/tool.js";
 
-/** The image of deploy/Containerfile, built with all of its steps and run. Its base is made here: images are elsewhere. */
+/**
+ * The image of deploy/Containerfile, built with all steps and run. Its base image is made here, because no registry is
+ * available.
+ */
 
 const BASE = "docker.io/library/node:22-bookworm-slim";
 const patient = { timeout: 60_000 };
@@ -49,7 +52,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Puts Node.js, npm and the few programs that the Containerfile runs into an image of the base's name. */
+/** Creates the base image from Node.js, npm and the few programs that the Containerfile runs. */
 async function makeBase(): Promise<void> {
   const context = join(folder, "base");
   const within = (...path: string[]): string => join(context, ...path);
@@ -79,7 +82,7 @@ async function makeBase(): Promise<void> {
   await buildah("bud", "--isolation", "chroot", "-q", "-t", BASE, "-f", file, context);
 }
 
-/** Builds the image of an application that has the package as a tarball. */
+/** Builds the image of an application that contains the package as a tarball. */
 async function build(): Promise<void> {
   const application = join(folder, "application");
   mkdirSync(application);
@@ -95,7 +98,7 @@ async function build(): Promise<void> {
   for (const secret of [".env", "admin-tokens", "parley.token", "card-key.pem", "push-key.txt", "push.secret"]) {
     writeFileSync(join(application, secret), "SECRET=1\n");
   }
-  // Of the machine that builds, which may be of another architecture.
+  // A binary of the building machine, which may have another architecture.
   mkdirSync(join(application, "node_modules/foreign"), { recursive: true });
   copyFileSync((await succeed("which", ["busybox"])).trim(), join(application, "node_modules/foreign/binary.node"));
   const lock = ["install", "--package-lock-only", "--no-audit", "--no-fund"];
@@ -110,7 +113,7 @@ async function build(): Promise<void> {
   await persistently(() => buildah("bud", ...flags, ...files, application));
 }
 
-/** Files below a folder that hold machine code, which is of one architecture. */
+/** Files below a folder that contain machine code of one architecture. */
 function binariesIn(at: string): string[] {
   return readdirSync(at, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -123,7 +126,7 @@ describe("the Containerfile", () => {
     const lines = readFileSync(join(root, "deploy/Containerfile"), "utf8").replaceAll("\\\n", "").split("\n");
     const version = lines.find((line) => line.startsWith("ARG NODE="))?.slice("ARG NODE=".length);
     expect(`docker.io/library/node:${version}`).toBe(BASE);
-    // Neither a platform nor a digest, which may be that of one architecture.
+    // The base has neither a platform nor a digest, which might belong to one architecture.
     for (const line of lines.filter((each) => each.startsWith("FROM"))) {
       expect(line).toMatch(/^FROM node:\$\{NODE\}( AS packages)?$/);
     }
@@ -158,7 +161,7 @@ describe("the image of the Containerfile", () => {
 
   it("has no file that holds secrets, and starts a healthy server that stores tasks on its volume", async () => {
     const container = (await buildah("from", "--pull=never", "agent")).trim();
-    // By its code: what a program that ends at once prints is lost at times.
+    // Tests check the exit code, because the output of a short-lived program is sometimes lost.
     const inside = (...command: string[]): Promise<string> =>
       buildah("run", "--isolation", "chroot", container, "--", ...command);
     const mounted = (await buildah("mount", container)).trim();
@@ -195,7 +198,7 @@ describe("the image of the Containerfile", () => {
   });
 });
 
-/** What `buildah inspect` prints of an image, as far as it is used. */
+/** The used fields of `buildah inspect`. */
 interface Inspected {
   readonly Docker: { readonly config: { readonly Cmd: string[]; readonly Healthcheck: { readonly Test: string[] } } };
 }

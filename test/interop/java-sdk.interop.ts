@@ -6,11 +6,11 @@ import { javaClass, javaProject } from "./support/java.js";
 import { succeed } from "./support/tool.js";
 
 /*
- * The published client in Java, 1.0.0.Alpha3, over what it shares with version 1.0. Its gRPC is that of a draft: another package, and so
- * other paths. Of the rest it does otherwise:
+ * The published Java client, 1.0.0.Alpha3, in the parts that it shares with version 1.0. Its gRPC is that of a draft,
+ * with another package and so other paths. Its other deviations:
  *
- * - A card with members that it does not know is refused; one that is asked for with `A2A-Version: 1.0` has none.
- * - Over JSON-RPC it takes a page size for the number of tasks on the page, and refuses a list that has fewer.
+ * - It refuses a card with unknown members. A card requested with `A2A-Version: 1.0` has none.
+ * - Over JSON-RPC it takes the page size for the number of tasks on the page, and refuses a shorter list.
  * - Over HTTP+JSON it cannot read an error with details.
  */
 

@@ -12,12 +12,13 @@ import { KEY, type Started, servers } from "./support/servers.js";
 import { cache, persistently, succeed } from "./support/tool.js";
 
 /*
- * Clients of other libraries with an agent of ours that asks for a key, and has a card for those who show it. Peculiarities of the Go library
- * 2.3, which are not worked around on the server:
+ * Foreign clients with a Parley agent that requires a key and has a card for callers with it. Peculiarities of the Go
+ * library 2.3, for which the server has no workaround:
  *
- * - It reads no card that asks for credentials (a2aproject/a2a-go#430): it wants the scopes as a list, where the contract has an object with
- *   a list. The caller has to give it the card in that form. Over gRPC it reads the card for those who show the key.
- * - Over JSON-RPC a status of HTTP that is an error tells it nothing.
+ * - It reads no card that asks for credentials (a2aproject/a2a-go#430), because it expects scopes as a list, where the
+ *   contract has an object with a list. The caller has to pass the card in that form. Over gRPC it reads the card for
+ *   callers with the key.
+ * - Over JSON-RPC it ignores an HTTP error status.
  */
 
 const receiver = await Receiver.start();

@@ -39,7 +39,7 @@ describe.each(Object.entries(servers))("notifications of an agent served with %s
       const taskPushNotificationConfig = { url: `http://127.0.0.1:${to}/`, token };
       const request = JSON.stringify({ message, configuration: { taskPushNotificationConfig } });
       const call = ["call", "SendMessage", request, "-a", server.url];
-      // Some say that they are ready a moment before they are.
+      // Some servers report that they are ready a moment too early.
       const ended = () => runIn(call, { env: { A2ACLI_API_KEY: KEY } }).then(({ exit }) => exit);
       await expect.poll(ended, { timeout: 20_000 }).toBe(0);
       if (to === port) await expect.poll(() => printed, { timeout: 20_000 }).toContain("TASK_STATE_COMPLETED");

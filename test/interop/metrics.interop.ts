@@ -9,7 +9,7 @@ import { obedient } from "../conformance/agents.js";
 import { root } from "../e2e/support/build.js";
 import { attributesOf, OtlpReceiver } from "./support/otlp-receiver.js";
 
-/* Metrics of a server in the SDK of OpenTelemetry, by a producer and by the meters of the API. */
+/* Metrics of a server in OpenTelemetry's SDK, through a producer and through the meters of the API. */
 
 interface Collected {
   readonly resourceMetrics: {

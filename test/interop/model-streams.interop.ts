@@ -10,7 +10,7 @@ import { root } from "../e2e/support/build.js";
 import { bindingOf } from "../support/drivers.js";
 import { installed, succeed } from "./support/tool.js";
 
-/* The AI SDK, LangChain, Genkit and the clients of OpenAI and Google, as npm installs them, with models that run here. */
+/* The AI SDK, LangChain, Genkit and the clients of OpenAI and Google from npm, with local models. */
 
 interface Ai {
   streamText(options: object): {
@@ -66,7 +66,7 @@ beforeAll(async () => {
 
 afterAll(() => model?.close());
 
-/** The events of a stream that an agent's answer comes to. */
+/** The events of a stream from an agent's answer. */
 async function answered(execute: Agent["execute"]): Promise<readonly Record<string, never>[]> {
   const agent: Agent = {
     card: {

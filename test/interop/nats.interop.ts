@@ -24,7 +24,7 @@ afterAll(async () => {
   await server?.kill();
 });
 
-/** The package has what `src/signals/nats` restates of its types. */
+/** Checks that the package's types include those that `src/signals/nats` restates. */
 export const isUsed = (connection: NatsConnection): Used => connection;
 
 signalCases("NATS", async () => {
@@ -45,7 +45,7 @@ signalCases("NATS", async () => {
   };
 });
 
-/** Tells of a change, and returns the number of ids that were heard before. */
+/** Sends a hint of a change. Returns the number of ids heard before. */
 function told(member: SignalMember, id: string, heard: ReadonlySet<string> | readonly string[]): number {
   member.changed(id);
   return [...heard].length;
@@ -91,7 +91,7 @@ describe("natsSignals()", () => {
     (await open(wrong)).join("a");
     await expect.poll(() => logged.length).toBeGreaterThan(0);
     await sleep(500);
-    // Once, however often it is tried.
+    // The warning is logged once for all attempts.
     expect(logged.filter(({ level }) => level === "warn")).toHaveLength(1);
     await server.kill();
     const later = (await open(server.url("later"))).join("later");

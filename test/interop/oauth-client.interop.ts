@@ -24,12 +24,12 @@ import { setConstantsOfFile } from "../support/constants.js";
 import type { Driver } from "../support/driver.js";
 import { AUDIENCE, OidcIssuer, PlainBrowser, type RegisteredClient } from "./support/oidc-issuer.js";
 
-// An issuer and a server that know nothing of this client: flows are those of oidc-provider, calls go over every binding.
+// An independent issuer and server. The flows are those of oidc-provider, and calls use every binding.
 
 const pair = await generateKeyPair("ES256", { extractable: true });
 const machine = { redirect_uris: [], response_types: [], grant_types: ["client_credentials"] };
 const person = { grant_types: ["authorization_code", "refresh_token"], token_endpoint_auth_method: "none" };
-/** Clients whose tokens last for seconds, one for each test, so that these tests run beside each other. */
+/** Clients with tokens of a few seconds, one for each test, so that the tests can run concurrently. */
 const shortLived = Array.from({ length: 50 }, (_, at) => `short-${at}`);
 const registered: readonly RegisteredClient[] = [
   ...shortLived.map((id) => ({
@@ -68,7 +68,7 @@ const registered: readonly RegisteredClient[] = [
   },
 ];
 
-/** Tasks of the agent `long` go on until they are told to end, by the text of their message. */
+/** Tasks of the agent `long` run until the test ends them, by the text of their message. */
 const ends = new Map<string, () => void>();
 const long: Agent["execute"] = async function* ({ text }) {
   yield working();
@@ -76,7 +76,7 @@ const long: Agent["execute"] = async function* ({ text }) {
   yield completed();
 };
 
-/** Those of `counting` take eight seconds. */
+/** Tasks of the agent `counting` take eight seconds. */
 const counting: Agent["execute"] = async function* () {
   for (let i = 0; i < 50; i++) {
     yield artifact({ name: "numbers", text: `${i} `, append: true });
@@ -207,10 +207,10 @@ describe.each(["code", "oidc"])("authorizationCode() for the agent %s", (tenant)
     expect(await credential.finish(back)).toBe(true);
     expect(storage.size).toBe(0);
     for (const binding of bindingNames) expect((await ask(binding, tenant, credential)).owner).toBe("page alice");
-    // Another one finds the tokens in the store.
+    // Another credential finds the tokens in the store.
     expect(tokens.size).toBe(1);
     expect((await ask("rest", tenant, make())).owner).toBe("page alice");
-    // And the answer is good once.
+    // The answer is valid once.
     await expect(credential.finish(back)).rejects.toMatchObject({ reason: "UNAUTHENTICATED" });
   });
 });
@@ -252,7 +252,7 @@ describe("deviceCode()", () => {
   const device = (prompt: (prompt: DevicePrompt) => void | Promise<void>, more: Partial<OAuthOptions> = {}) =>
     deviceCode({ clientId: "television", ...local, scopes: ["openid", "offline_access"], prompt, ...more });
 
-  /** The user takes the code to a browser. */
+  /** Confirms the code in a browser, as the user. */
   async function agree({ verificationUri, userCode }: DevicePrompt): Promise<void> {
     const browser = new PlainBrowser();
     const confirm = await browser.submit(await browser.open(verificationUri), { user_code: userCode });
@@ -313,7 +313,7 @@ describe("tokens", () => {
       await ask(binding, "machine", credential);
       const before = issuer.count("/token");
       await issuer.rotate({ keepOld: false });
-      // The server has the old keys until a token names a new one.
+      // The server keeps the old keys until a token names a new one.
       const other = await ask("rest", "machine", fresh());
       expect(other.owner).toBe("by-basic by-basic");
       const replies = await Promise.all([1, 2, 3, 4].map(() => ask(binding, "machine", credential)));
@@ -355,7 +355,7 @@ describe("tokens", () => {
   });
 
   it.each(bindingNames)("get the scopes that a server asks for, over %s", async (binding) => {
-    // The card of one agent is taken for that of another, which wants more.
+    // The client uses the card of another agent, which requires fewer scopes.
     const credential = fresh();
     const card = await cardAt(`${url()}/oidc`);
     const call = { card, url: url(), credentials: credential, http: overFetch(fetch) };
@@ -363,7 +363,7 @@ describe("tokens", () => {
     const driver = world.drivers.get(binding) as Driver;
     const before = issuer.count("/token");
     expect(await callWith(driver, call, request)).toMatchObject({ tries: 2, message: expect.anything() });
-    // The next call knows.
+    // The next call requests the additional scopes.
     expect(await callWith(driver, call, request)).toMatchObject({ tries: 1, message: expect.anything() });
     expect(issuer.count("/token") - before).toBe(2);
   });
@@ -384,7 +384,7 @@ describe("tokens", () => {
   });
 });
 
-/* Most of these wait. Each has a client of its own, so that they do so beside each other. */
+/* Most of these tests wait. Each has its own client, so that they can run concurrently. */
 describe("tokens that last for seconds", () => {
   const opened: A2AClient[] = [];
   afterAll(() => Promise.all(opened.map((client) => client.close())));
@@ -418,7 +418,7 @@ describe("tokens that last for seconds", () => {
   });
 
   it.concurrent("are renewed ahead of their end, and no call is refused", async () => {
-    // Half of their life is left at a renewal: enough for a round of calls on a busy machine.
+    // A renewal happens at half of the token's life, which leaves time for a round of calls on a busy machine.
     const { id, credential } = fresh(6);
     const begin = Date.now();
     while (issuer.count("/token", id) < 4) {
@@ -426,7 +426,7 @@ describe("tokens that last for seconds", () => {
       expect(replies.map(({ owner, tries }) => [owner, tries])).toEqual(bindingNames.map(() => [`${id} ${id}`, 1]));
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    // None was fetched before a third of its life was over.
+    // No token was renewed before a third of its life.
     expect(Date.now() - begin).toBeGreaterThan(6_000);
   });
 
@@ -465,7 +465,7 @@ describe("tokens that last for seconds", () => {
       ends.get(id)?.();
       issuer.secondsOf.set(id, 600);
       expect(await sent).toMatchObject({ tries: 1, message: { task: { status: { state: "TASK_STATE_COMPLETED" } } } });
-      // And the credential has another one for the next call.
+      // The credential has another token for the next call.
       expect((await ask(binding, "machine", credential)).owner).toBe(`${id} ${id}`);
     },
   );
@@ -477,7 +477,7 @@ describe("tokens that last for seconds", () => {
       let text = "";
       for await (const update of client.stream("count")) text += update.text;
       expect(text).toBe(Array.from({ length: 50 }, (_, i) => `${i} `).join(""));
-      // The stream was longer than two tokens.
+      // The stream lasted longer than two tokens.
       expect(issuer.count("/token", id)).toBeGreaterThan(2);
     },
   );
@@ -514,7 +514,7 @@ describe.each(bindings)("a client over %s", (binding) => {
     const client = await clientOf("machine");
     await client.send("turn");
     await issuer.rotate({ keepOld: false });
-    // The server has the old keys until a token names a new one.
+    // The server keeps the old keys until a token names a new one.
     await (await clientOf("machine")).send("turn");
     const before = issuer.count("/token");
     expect(inspect(await client.send("turn"), { depth: 30 })).toContain("by-basic");

@@ -10,7 +10,8 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { closeWindows, launch } from "./browser/chromium.js";
 import { AUDIENCE, OidcIssuer } from "./support/oidc-issuer.js";
 
-// A page in Chromium whose user signs in: it is left for the issuer's, and comes back, from another origin than agent and issuer.
+// A page in Chromium whose user signs in. The page redirects to the issuer and back, and has another origin than the
+// agent and the issuer.
 
 const program = `
   import { connect } from "../../src/client/web.ts";

@@ -9,7 +9,7 @@ import { issuerBounds } from "../../src/jwt/issuer.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { setConstantsOfFile } from "../support/constants.js";
 
-// An issuer that knows nothing of Parley: its discovery document, keys, tokens and introspection are its own.
+// An independent issuer with its own discovery document, keys, tokens and introspection.
 
 const AUDIENCE = "https://agents.example";
 const client = { client_id: "caller", client_secret: "secret-of-caller" };
@@ -20,7 +20,7 @@ async function newKey(kid: string): Promise<JWK> {
   return { ...(await exportJWK(privateKey)), kid, alg: "RS256", use: "sig" };
 }
 
-/** A provider as its documentation configures it for client credentials with resource indicators (RFC 8707). */
+/** A provider configured by its documentation for client credentials with resource indicators (RFC 8707). */
 function providerOf(issuer: string, keys: readonly JWK[], accessTokenFormat: "jwt" | "opaque"): Provider {
   const grants = { redirect_uris: [], response_types: [], grant_types: ["client_credentials"] };
   return new Provider(issuer, {
@@ -140,7 +140,7 @@ it("goes on while it rotates its keys", async () => {
     }
   });
   for (let i = 0; i < 5; i++) {
-    // It signs with the first key that fits; the old one is still there for tokens on their way.
+    // The issuer signs with the first suitable key. It keeps the old key for tokens in use.
     keys = [await newKey(`rotated ${i}`), ...keys].slice(0, 2);
     current = providerOf(issuer, keys, format);
     const before = calls;

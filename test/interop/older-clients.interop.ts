@@ -8,10 +8,12 @@ import { javaClass, javaProject } from "./support/java.js";
 import { pythonEnvironment, pythonWith } from "./support/python.js";
 import { installed, succeed } from "./support/tool.js";
 
-/** Published clients that speak a version before 1.0 alone, with a server of every version. They are told a URL and nothing more. */
+/**
+ * Published clients that only support a version before 1.0, with a server of every version. They receive only a URL.
+ */
 const here = join(root, "test", "interop", "older");
 
-/** The folder of the JavaScript library, which has the name of the one for 1.0. */
+/** Installs the JavaScript library, whose package has the name of that for 1.0. Returns its folder. */
 function javaScript(): Promise<string> {
   return installed({
     name: "a2a-js-sdk-0.3.14",
@@ -32,13 +34,13 @@ const runPython = (interpreter: string, args: readonly string[]): Promise<string
 type Run = (url: string, transport: string, hook: string) => Promise<string>;
 
 interface Foreign {
-  /** What it calls its transports, by binding. */
+  /** The client's names of transports, by binding. */
   readonly transports: Readonly<Record<string, string>>;
-  /** It has no class of transports, and neither lists nor follows again. */
+  /** True if the client has no transport classes, and cannot list or resubscribe. */
   readonly isBare?: true;
-  /** It can neither set nor read configurations, nor the extended card. */
+  /** True if the client can neither set nor read push configurations, nor read the extended card. */
   readonly hasNoPush?: true;
-  /** The names that it has for errors, by step, where they differ between steps; by binding where those differ too. */
+  /** The client's names of errors by step. They may differ between bindings. */
   readonly errors?: (binding: string) => Readonly<Record<string, string>>;
   readonly run: () => Promise<Run>;
 }
@@ -62,7 +64,7 @@ const clients: Readonly<Record<string, Foreign>> = {
     transports: { JSONRPC: "JSONRPCTransport", "HTTP+JSON": "RestTransport", GRPC: "GrpcTransport" },
     errors: (binding) => ({
       unknown: "TaskNotFoundError",
-      // Over gRPC it has no name for a precondition.
+      // Over gRPC the client has no name for a failed precondition.
       tooLate: binding === "GRPC" ? "StatusRuntimeException" : "TaskNotCancelableError",
       over: "UnsupportedOperationError",
     }),
@@ -95,7 +97,9 @@ const sections = ["<section 1...>", "<section 2...>", "<section 3...>"];
 
 type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** The servers that are called, and where: an agent with a tenant has a URL of its own, where gRPC has no place. */
+/**
+ * The called servers with the path of their agent. An agent with a tenant has its own URL, which gRPC cannot express.
+ */
 const places: Readonly<Record<string, { readonly at: string; readonly open: () => Promise<World> }>> = {
   "an agent alone": { at: "", open: () => openWorld() },
   "the second of two agents": {
@@ -115,7 +119,7 @@ interface Event {
   readonly texts?: readonly string[];
 }
 
-/** The transports of a client that reach a place. */
+/** The transports of a client that can reach a place. */
 const spokenAt = (name: string, place: string): [binding: string, transport: string][] =>
   Object.entries((clients[name] as Foreign).transports).filter(
     ([binding]) => places[place]?.at === "" || binding !== "GRPC",
@@ -135,7 +139,7 @@ describe.each(rows)("%s with %s", (name, place) => {
   afterAll(() => world.close());
 
   describe.each(spokenAt(name, place))("over %s", (binding, transport) => {
-    /** What the client saw, by the name of the step. */
+    /** The client's results by step. */
     let seen: Readonly<Record<string, unknown>>;
     const hook = `/${name}/${binding}`.replaceAll(/[^\w/.-]/g, "-");
 

@@ -10,10 +10,10 @@ import { pythonWith } from "./support/python.js";
 import { type Started, started } from "./support/servers.js";
 import { installed, succeed } from "./support/tool.js";
 
-/** Agents that speak a version before 1.0 alone, each served with a published library of that time. */
+/** Agents that only support a version before 1.0, each served with a published library of that time. */
 const folder = join(root, "test", "interop", "servers", "older");
 
-/** The folder of the JavaScript library, which has the name of the one for 1.0. */
+/** Installs the JavaScript library, whose package has the name of that for 1.0. Returns its folder. */
 function javaScript(): Promise<string> {
   return installed({
     name: "a2a-js-sdk-0.3.14",
@@ -25,7 +25,7 @@ function javaScript(): Promise<string> {
   });
 }
 
-/** Python's, which is asked for with the packages that it needs to serve. */
+/** Installs the Python library with its requirements for a server. Returns the interpreter. */
 async function python(version: string): Promise<string> {
   const requirements = join(folder, `requirements-${version}.txt`);
   return pythonWith(`python-a2a-sdk-${version}-server`, requirements);
@@ -68,7 +68,7 @@ const servers: Readonly<Record<string, Foreign>> = {
   },
 };
 
-/** What no version before 1.0 has, and what all of them have in its place. */
+/** Operations that differ in all versions before 1.0. */
 const older: Readonly<Record<string, (client: A2AClient) => Promise<void>>> = {
   ...operations,
   "a list": async (client) => {
@@ -80,14 +80,15 @@ const older: Readonly<Record<string, (client: A2AClient) => Promise<void>>> = {
   },
 };
 
-/** What is seen of a server that does otherwise at times: `server / operation`, over all bindings. */
+/** Checks of servers with unreliable results: `server / operation`, over all bindings. */
 const unsteady: typeof older = {
-  // Soon after its start it mixes up the events of a stream, with the last one before others. The task is right where it is read.
+  // Soon after its start the server mixes up the events of a stream, with the last one before others. A read returns
+  // the correct task.
   "a2a-java-sdk 0.3.3.Final / a stream with pieces of an artifact": async (client) => {
     const { last } = await read(client.stream("stream 5 16 5"));
     expect([last?.task?.status?.state, textOf(last)]).toEqual([TaskState.COMPLETED, "1 2 3 4 5 "]);
   },
-  // A piece that arrives while the follower joins is at times stored twice.
+  // A piece that arrives while the follower subscribes is sometimes stored twice.
   "a2a-java-sdk 0.3.3.Final / a task that is followed to its end": async (client) => {
     const { taskId = "" } = await client.send("stream 5 60 60", { returnImmediately: true });
     const { last } = await read(client.follow(taskId));
@@ -100,8 +101,8 @@ const unsteady: typeof older = {
 };
 
 /**
- * What a server does otherwise, and what is seen instead: `server / binding / operation`. A cell that stands here has to fail; one that
- * does not, has to pass. A star stands for all bindings.
+ * Known deviations of servers with the observed behaviour: `server / binding / operation`. A listed cell has to fail,
+ * and any other has to pass. A star stands for all bindings.
  */
 const deviations: Readonly<Record<string, string>> = {
   "a2a-sdk 0.3 (Python) / GRPC / the card for callers that are known": "its gRPC server answers with the public card",

@@ -33,12 +33,12 @@ const sizes = [
   { width: 1280, colorScheme: "dark" },
 ] as const;
 
-/** Writes a message into the box and waits for the last state that is shown. */
+/** Sends a message, and waits until the page shows its final state. */
 async function talk(page: Page, text: string, state: string): Promise<void> {
   await page.fill("#text", text);
   await page.click("#go");
   const last = `[...document.querySelectorAll("#talk .state")].at(-1)?.textContent`;
-  // Not by the page's own hand: its policy lets no text be run as code.
+  // Evaluated from outside, because the page's policy forbids evaluating text as code.
   const shown = (): Promise<unknown> => page.evaluate(`document.querySelector("#go").disabled || ${last}`);
   await expect.poll(shown, { timeout: 20_000 }).toBe(state);
 }
@@ -59,7 +59,7 @@ describe.each(sizes)("the page at $width pixels, $colorScheme", ({ width, colorS
     await talk(page, "ask Which one?", "input required");
     expect(await page.textContent("#talk")).toContain("Which one?");
     await talk(page, "say the red one", "completed");
-    // The task that goes on is not shown again as it was before.
+    // The earlier question of the continued task is not shown again.
     expect((await page.textContent("#talk"))?.match(/Which one\?/g)).toHaveLength(2);
     expect(await page.textContent("#now")).toBe("completed");
     expect(await page.getAttribute("#log", "aria-busy")).toBe("false");
@@ -104,7 +104,7 @@ describe("the page's box", () => {
   });
 });
 
-/** Serves an agent from here, in reach of the test, and opens its page. */
+/** Serves an agent in this process, so that the test can reach it, and opens its page. */
 async function open(agent: Agent): Promise<{ page: Page; faults: string[]; close: () => Promise<void> }> {
   const own = await createServer({ agent, store: memoryStore(), port: 0, grpcPort: false });
   const page = await browser.newPage();
@@ -216,7 +216,7 @@ describe("a reload of the page", () => {
     expect(talked).toMatch(/^Youasksubmittedinput requiredWhich one\?Yougo.*one two.*completedAll done\.$/);
     expect(talked?.match(/one two/g)).toHaveLength(1);
     await page.reload();
-    // The bytes of the large file are not kept.
+    // The page does not store the bytes of the large file.
     expect(await page.textContent("#talk")).toBe(talked?.replace("100000 bytes", "(not kept)"));
     expect(await page.evaluate("JSON.stringify(sessionStorage)")).not.toContain("hidden");
     await page.click("#new");
@@ -262,7 +262,7 @@ describe("a reload of the page", () => {
   });
 });
 
-/** All that the tab keeps for the page. */
+/** The contents of the page's session storage. */
 async function stored(page: Page): Promise<Record<string, string>> {
   return (await page.evaluate("({ ...sessionStorage })")) as Record<string, string>;
 }

@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-/** A task of which there is something after its third event. */
+/** Creates a task with more than three events. */
 async function someTask(): Promise<string> {
   const message = { messageId: "1", role: "ROLE_USER", parts: [{ text: "stream 3 5" }] };
   const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ message }) };

@@ -6,7 +6,7 @@ import { pythonWith } from "./support/python.js";
 import { program } from "./support/site.js";
 import { apt, hasApt, run, succeed } from "./support/tool.js";
 
-/** The promise that the servers print, and with which the clients' records are judged. */
+/** The promise that the servers print. The clients' records are checked against it. */
 const promises = {
   patroni: "An append survives the loss of one machine",
   "patroni-async": "An append survives a crash of the machine; a failover may lose the last seconds",
@@ -14,7 +14,7 @@ const promises = {
 
 const every = "failover,switchover,manager stopped,etcd stopped";
 
-/** Each kind of fault once in all, unless a variable asks for all of them with both promises. */
+/** Each kind of fault once over both promises. A variable requests all faults for both. */
 const faults: Readonly<Record<string, string>> =
   process.env.PARLEY_PATRONI === "all"
     ? { patroni: every, "patroni-async": every }
@@ -27,14 +27,14 @@ it("keeps what the servers promise while Patroni changes the primary", { timeout
     ["ip", "iproute2", "-V"],
     ["etcd", "etcd-server", "--version"],
     ["haproxy", "haproxy", "-v"],
-    // For what it needs: this version forgets its leader.
+    // For its dependencies only, because this version forgets its leader.
     ["patroni", "patroni", "--version"],
   ] as const) {
     await program(name, debian, version);
   }
   const python = await pythonWith("patroni-4.1.5", join(import.meta.dirname, "patroni", "requirements.txt"));
   const where = await succeed(python, ["-c", "import patroni; print(patroni.__path__[0])"]);
-  // Both wait most of the time.
+  // Both runs mostly wait.
   const ends = Object.entries(promises).map(async ([store, promise]) => {
     const env = {
       ...{ ...process.env, PARLEY_CHAOS_STORE: store, PARLEY_CHAOS_MINUTES: "once", PARLEY_CHAOS_SEED: "26" },

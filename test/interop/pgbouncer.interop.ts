@@ -10,7 +10,7 @@ import { PostgresServer, programs, STANDBY_IS_LEVEL } from "../store/postgres/se
 import { freePort } from "../support/free-port.js";
 import { program } from "./support/site.js";
 
-/** pgbouncer with little patience, in transaction mode with few connections to the server. */
+/** pgbouncer with short timeouts, in transaction mode, with few connections to the server. */
 class Bouncer {
   readonly folder = mkdtempSync(join(tmpdir(), "parley-pgbouncer-"));
   readonly #port: number;
@@ -29,7 +29,7 @@ class Bouncer {
     return `postgres://postgres@127.0.0.1:${this.#port}/postgres`;
   }
 
-  /** Writes the settings, which lead to a server. */
+  /** Writes a configuration that leads to a server. */
   lead(server: PostgresServer): void {
     const settings = [
       "[databases]",
@@ -52,13 +52,13 @@ class Bouncer {
 
   async start(): Promise<void> {
     const command = ["pgbouncer", "-q", join(this.folder, "pgbouncer.ini")];
-    // It refuses to run as root.
+    // pgbouncer refuses to run as root.
     const [name = "", ...args] = process.getuid?.() === 0 ? ["runuser", "-u", "postgres", "--", ...command] : command;
     this.#child = spawn(name, args, { stdio: "ignore", cwd: "/" });
     await vi.waitFor(() => this.admin("SHOW VERSION"), { timeout: 10_000, interval: 100 });
   }
 
-  /** Runs a command of its console. */
+  /** Runs a command on pgbouncer's console. */
   async admin(command: string): Promise<unknown[]> {
     const client = new driver.Client(this.url.replace(/postgres$/, "pgbouncer"));
     client.on("error", () => {});
@@ -178,7 +178,7 @@ describe("pgbouncer in transaction mode", () => {
       standby.promote();
       bouncer.lead(standby);
       await bouncer.admin("RELOAD");
-      // The connection to pgbouncer stays.
+      // The connection to pgbouncer stays open.
       await expect(store.append(followRequest(head))).rejects.toMatchObject({ kind: "unavailable" });
       await expect.poll(() => isRead, { timeout: 10_000 }).toBe(true);
       await expect.poll(() => store.health.status.healthy, { timeout: 10_000 }).toBe(true);

@@ -13,19 +13,19 @@ vitest.vi.setConfig({ testTimeout: 120_000 });
 const versions = [16, 17, 18] satisfies LaterVersion[];
 
 /**
- * Parts of the contract. `PARLEY_POSTGRES=all` runs the whole on each version; otherwise each has another sixth, as Debian's version has
- * the whole in `test/store/postgres/contract.test.ts`.
+ * Number of parts of the contract. `PARLEY_POSTGRES=all` runs the whole contract on each version. Otherwise each
+ * version runs a different sixth, because `test/store/postgres/contract.test.ts` runs all of it on Debian's version.
  */
 const PARTS = process.env.PARLEY_POSTGRES === "all" ? 1 : 6;
 
-/** Draws fewer random histories, unless this is a soak: Debian's version has as many as all others. */
+/** Draws fewer random histories, except in a soak. Debian's version draws as many as all others together. */
 const someHistories: typeof fc = {
   ...fc,
   assert: ((property: never, { numRuns = 100, ...more }: fc.Parameters) =>
     fc.assert(property, { ...more, numRuns: scaled(Math.ceil(numRuns / PARTS), numRuns) })) as typeof fc.assert,
 };
 
-/** Runs a part of a suite: of each group the first test, and those whose number has this remainder. */
+/** Runs a part of a suite: the first test of each group, and the tests with this remainder. */
 function partOf(remainder: number): typeof vitest {
   let count = 0;
   const it = (name: string, ...rest: [never]): void => {

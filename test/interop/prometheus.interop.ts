@@ -11,7 +11,7 @@ import { type Child, Children } from "./support/children.js";
 import { deployed, freePorts, program } from "./support/site.js";
 import { succeed } from "./support/tool.js";
 
-/** Prometheus with the files of deploy/prometheus, which scrapes a server and answers what the dashboard asks. */
+/** Prometheus with the files of deploy/prometheus. It scrapes a server and answers the dashboard's queries. */
 
 const probe = join(root, "dist/examples/probe/agent.js");
 const patient = { timeout: 30_000, interval: 200 };
@@ -48,7 +48,7 @@ beforeAll(async () => {
   await program("prometheus", "prometheus", "--version");
   folder = mkdtempSync(join(tmpdir(), "parley-prometheus-"));
   const { http, grpc, front } = await freePorts();
-  // Gone for good, so each notification is given up.
+  // The webhook answers "gone", so that each notification is given up.
   webhook = createServer((_, response) => response.writeHead(410).end());
   await new Promise<void>((resolve) => webhook.listen(0, "127.0.0.1", resolve));
   [url, target, prometheus] = [
@@ -78,7 +78,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts a server that the tokens of deploy/compose/compose.yaml admit. */
+/** Starts a server that accepts the tokens of deploy/compose/compose.yaml. */
 function serve(http: number, grpc: number): Child {
   const tokens = join(folder, "admin-tokens");
   writeFileSync(tokens, `prometheus read ${scraper}\nops write ${operator}\n`, { mode: 0o600 });
@@ -89,7 +89,7 @@ function serve(http: number, grpc: number): Child {
   return children.start(folder, [process.execPath, main, "serve", probe, ...ports, ...push, ...admin]);
 }
 
-/** Writes the configuration with places of this machine, and times of a second for a short test. @returns its path */
+/** Writes the configuration with local addresses and with intervals of a second. @returns its path */
 function scrape(): string {
   writeFileSync(join(folder, "prometheus-token"), scraper);
   const places = {
@@ -108,7 +108,7 @@ interface Sample {
   readonly value: readonly [time: number, value: string];
 }
 
-/** Asks Prometheus. @throws for an answer that is no success */
+/** Queries Prometheus. @throws if the answer is not a success */
 async function ask<T>(path: string, parameters: Readonly<Record<string, string>> = {}): Promise<T> {
   const answer = await fetch(`${prometheus}/api/v1/${path}?${new URLSearchParams(parameters)}`);
   const { status, data, error } = (await answer.json()) as { status: string; data: T; error?: string };
@@ -119,7 +119,7 @@ async function ask<T>(path: string, parameters: Readonly<Record<string, string>>
 const query = async (expression: string): Promise<readonly Sample[]> =>
   (await ask<{ result: readonly Sample[] }>("query", { query: expression })).result;
 
-/** Sends messages that succeed, fail, are refused by a limit, and notify the webhook. */
+/** Makes calls that succeed, fail, are refused by a limit, and notify the webhook. */
 async function callEverything(): Promise<void> {
   const { port } = webhook.address() as AddressInfo;
   const taskPushNotificationConfig = { url: `http://127.0.0.1:${port}/` };

@@ -19,10 +19,11 @@ import { pythonEnvironment, pythonWith } from "./support/python.js";
 import { succeed } from "./support/tool.js";
 
 /*
- * Push notifications with the JavaScript and the Python library: their clients make, read, list and delete configurations, and send
- * one with a message. Neither has a receiver for webhooks, so that what they can say of a notification is whether they can read it.
+ * Push notifications with the JavaScript and the Python library. Their clients create, read, list and delete
+ * configurations, and send one with a message. Neither has a webhook receiver, so only the reading of notifications is
+ * tested.
  *
- * Over HTTP+JSON the JavaScript client sends neither page size nor page token, and so gets all of them at once.
+ * Over HTTP+JSON the JavaScript client sends neither page size nor page token, so it gets all configurations at once.
  */
 
 const receiver = await Receiver.start();
@@ -54,7 +55,7 @@ afterAll(async () => {
   await receiver.stop();
 });
 
-/** What came for a path, once there is a status in which the agent asks. */
+/** The notifications to a path, as soon as one contains the agent's question. */
 async function notifications(path: string): Promise<Hit[]> {
   await expect
     .poll(() => receiver.of(path).some(({ body }) => body.includes("INPUT_REQUIRED")), { timeout: 30_000 })

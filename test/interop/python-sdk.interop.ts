@@ -8,11 +8,11 @@ import { pythonEnvironment, pythonWith } from "./support/python.js";
 import { succeed } from "./support/tool.js";
 
 /*
- * Peculiarities of the library's client, none of which is worked around on the server:
+ * Peculiarities of the library's client, for which the server has no workaround:
  *
- * - Over JSON-RPC and HTTP+JSON a call fails after five seconds without a byte, unless it is given an HTTP client with
- *   another time limit: streams have heartbeats, but a send that waits for its task does not.
- * - Over JSON-RPC it reads no answer whose HTTP status is an error.
+ * - Over JSON-RPC and HTTP+JSON a call fails after five seconds without a byte, unless the HTTP client has another
+ *   timeout. Streams have heartbeats, but a send that waits for its task does not.
+ * - Over JSON-RPC it reads no answer with an HTTP error status.
  */
 
 const here = join(root, "test", "interop", "python-sdk");
@@ -40,7 +40,7 @@ describe("the program of docs/bindings/clients.md", () => {
 const transports = { JSONRPC: "JsonRpcTransport", "HTTP+JSON": "RestTransport", GRPC: "GrpcTransport" };
 
 describe.each(Object.entries(transports))("the Python library's client over %s", (binding, transport) => {
-  /** What the client saw, by the name of the step. */
+  /** The client's results by step. */
   let seen: Readonly<Record<string, JsonValue>>;
 
   beforeAll(async () => {

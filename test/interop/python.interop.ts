@@ -10,7 +10,7 @@ import { cache, succeed } from "./support/tool.js";
 const here = join(root, "test", "interop", "python");
 
 const home = new Home();
-/** What the client saw, by the name of the step. */
+/** The client's results by step. */
 let seen: Readonly<Record<string, JsonValue>>;
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(() => home.leave());
 
-/** Generates the client from the contract as it is now; the google protos come with the Python packages. */
+/** Generates the client from the current contract. The Python packages contain the google protos. */
 async function generate(python: string): Promise<string> {
   const out = join(cache, "python-generated");
   mkdirSync(out, { recursive: true });
@@ -59,7 +59,7 @@ describe("a Python client", () => {
   it("gets and lists tasks", () => {
     const { task } = seen.send as { task: JsonObject };
     expect(seen.get).toEqual(task);
-    // Artifacts are left out of lists unless they are asked for.
+    // Lists leave out artifacts unless requested.
     const { artifacts: _, ...listed } = task;
     expect(seen.list).toEqual({ tasks: [listed], pageSize: 5, totalSize: 1 });
   });

@@ -18,11 +18,11 @@ import { blocksOf, root as projectRoot } from "../docs/pages.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
 
 /*
- * The hooks in React with a document, in StrictMode, which mounts everything twice. A page is a component that shows what the
- * hooks give, as text.
+ * The hooks in React with a document, in StrictMode, which mounts everything twice. A page is a component that shows
+ * the results of the hooks as text.
  */
 
-/** Whether the agent may go on: it waits before its last word. */
+/** True if the agent may continue. It waits before its end. */
 let isReleased = true;
 
 const agent: Agent = {
@@ -41,7 +41,7 @@ const agent: Agent = {
   },
 };
 
-/** A page's storage, as `sessionStorage` is. */
+/** A page's storage, like `sessionStorage`. */
 class PageStorage {
   readonly kept = new Map<string, string>();
   getItem(key: string): string | null {
@@ -86,7 +86,7 @@ function Task({ of, id }: { readonly of: ReturnType<typeof client>; readonly id:
   return createElement("p", null, `${isStreaming ? "…" : "."} ${text}`);
 }
 
-/** React may wait for effects only where it is told so, and is not to ask for it elsewhere. */
+/** Runs an action in React's `act`. React only warns about missing `act` calls while the flag is set. */
 async function act<T>(what: () => Promise<T>): Promise<T> {
   Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
   try {
@@ -96,7 +96,7 @@ async function act<T>(what: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Opens the page, as after a reload: nothing is there but what the storage has. */
+/** Opens the page as after a reload. Only the storage is kept. */
 async function open(element: ReactElement): Promise<void> {
   const container = window.document.createElement("div");
   window.document.body.replaceChildren(container);

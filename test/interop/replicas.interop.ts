@@ -11,11 +11,11 @@ import { deployed, freePorts, nginxWith, program } from "./support/site.js";
 import { installTmux, Terminal } from "./support/terminal.js";
 import { apt, succeed } from "./support/tool.js";
 
-// Three servers on one PostgreSQL behind nginx, as docs/scaling.md describes them.
+// Three servers on one PostgreSQL behind nginx, as in docs/scaling.md.
 
 const words = "Every event is stored before any caller sees it.".split(" ");
 
-/** examples/recovery, which tells which process has the turn. */
+/** The agent of examples/recovery. It records the process that runs the turn. */
 const agent = (folder: string): string => `
 import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -82,7 +82,7 @@ afterAll(async () => {
   database.end();
 });
 
-/** The server that has the turn. */
+/** The server that runs the turn. */
 function working(): (typeof servers)[number] {
   const pid = Number(readFileSync(join(home.folder, "turn"), "utf8"));
   const found = servers.find(({ server }) => server.pid === pid);
@@ -115,7 +115,7 @@ describe("three servers behind nginx", { timeout: 120_000 }, () => {
       const survivors = servers.filter((each) => each !== victim);
       const tookOver = (): typeof servers =>
         survivors.filter(({ server }) => server.log.includes("took over interrupted tasks"));
-      // After the default lease of 15 seconds.
+      // The takeover follows the default lease of 15 seconds.
       await expect.poll(tookOver, { timeout: 60_000 }).toHaveLength(1);
       await terminal.shows(words.join(" "));
       expect(tookOver()).toEqual([working()]);

@@ -12,18 +12,18 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 
 /*
- * Peculiarities of the SDK's client, none of which is worked around on the server:
+ * Peculiarities of the SDK's client, for which the server has no workaround:
  *
- * - Its default factory knows JSON-RPC and HTTP+JSON; gRPC has to be added, and is dialled without TLS.
- * - It generates its messages with another code generator: every field has to be there, and a one-of is a `$case`.
- *   `SendMessageRequest.fromJSON` fills them in, so requests are written as JSON here.
- * - It always sends `A2A-Version: 1.0`, and `configuration` even when the caller gave none.
+ * - Its default factory supports JSON-RPC and HTTP+JSON. gRPC has to be added, and is dialled without TLS.
+ * - Another code generator generates its messages: every field is required, and a one-of is a `$case`.
+ *   `SendMessageRequest.fromJSON` fills in the fields, so requests are written as JSON here.
+ * - It always sends `A2A-Version: 1.0`, and `configuration` even if the caller gave none.
  * - Over HTTP+JSON it subscribes with POST (the contract says GET), cancels with POST, a content type and no body, and
- *   sends a content type with GET as well.
- * - Its methods for push notifications look at the card first and do not call an agent without them.
- * - Over HTTP+JSON it takes an error in the middle of a stream for one only in a frame of the type `error`. The
- *   specification names no such type; our last frame with an `error` object arrives as an event without a payload.
- * - Calls have no deadlines but an AbortSignal.
+ *   sends a content type with GET too.
+ * - Its methods for push notifications check the card first and do not call an agent without them.
+ * - Over HTTP+JSON it recognizes an error in a stream only in a frame of the type `error`. The specification names no
+ *   such type, so our last frame with an `error` object arrives as an event without a payload.
+ * - Its calls have no deadlines, only an AbortSignal.
  */
 
 const home = new Home();
@@ -42,7 +42,7 @@ function say(text: string, more: object = {}, configuration: object = {}): SendM
   return SendMessageRequest.fromJSON({ message, configuration });
 }
 
-/** A client that found the agent by its URL alone and speaks a binding that the card declares. */
+/** Creates a client from the agent's URL, with a binding that the card declares. */
 async function discover(binding: string): Promise<Client> {
   const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
     transports: [new GrpcTransportFactory()],
@@ -51,7 +51,7 @@ async function discover(binding: string): Promise<Client> {
   return new ClientFactory(options).createFromUrl(server.url);
 }
 
-/** The task that a send brought; the agent could have answered with a message as well. */
+/** Sends a request. Returns its task; the agent could also answer with a message. */
 async function send(client: Client, request: SendMessageRequest): Promise<Task> {
   const sent = await client.sendMessage(request);
   if ("messageId" in sent) throw new Error("The answer is a message.");
@@ -190,7 +190,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"])("the SDK's client over %s", (bin
   });
 });
 
-/** Whether an error is of a kind, in the form that a transport gives it, which may be of another class. */
+/** Returns a check for errors of a kind by their name, because a transport may use another class. */
 function is(kind: new () => A2AError): (error: unknown) => boolean {
   return (error) => error instanceof A2AError && error.name.endsWith(kind.name);
 }

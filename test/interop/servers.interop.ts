@@ -7,8 +7,8 @@ import { plainServers, type Started, servers } from "./support/servers.js";
 const bindings = ["GRPC", "JSONRPC", "HTTP+JSON"] as const satisfies readonly Binding[];
 
 /**
- * What a server does otherwise, as of the version that is named: `server / binding / operation`, and what is seen instead. A cell that
- * stands here has to fail; one that does not, has to pass. A star stands for all bindings.
+ * Known deviations of servers in the named version, with the observed behaviour: `server / binding / operation`. A
+ * listed cell has to fail, and any other has to pass. A star stands for all bindings.
  */
 const deviations: Readonly<Record<string, string>> = {
   ...javaDeviations(),
@@ -16,7 +16,10 @@ const deviations: Readonly<Record<string, string>> = {
     "it says INVALID_PARAMS (specification 3.1.1: UnsupportedOperationError)",
 };
 
-/** A draft of 1.0 in its details: a send waits only when a member `blocking` says so, and `returnImmediately` is refused as unknown. */
+/**
+ * Deviations of a server that follows a draft of 1.0. A send only waits with a member `blocking`, and
+ * `returnImmediately` is refused as unknown.
+ */
 function javaDeviations(): Record<string, string> {
   const unasked = "it does not wait for the task";
   const cells = {
@@ -59,7 +62,7 @@ describe.each(Object.entries(all))("an agent served with %s", (name, { bindings,
       const run = (operations[operation] as (client: A2AClient) => Promise<void>)(client);
       const known = deviations[`${name} / ${binding} / ${operation}`] ?? deviations[`${name} / * / ${operation}`];
       if (known === undefined) return run;
-      // The client follows a task for as long as a send may take; a server that never ends it has not answered either.
+      // The client follows a task for as long as a send may take. A server that never ends the task has failed as well.
       const ended = Promise.race([run, setTimeout(4_000).then(() => Promise.reject(new Error("it does not end")))]);
       await expect(ended, `${name} has mended it: ${known}`).rejects.toThrow();
     });

@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Opens `parley top` in a terminal, and waits for its second sample. */
+/** Opens `parley top` in a terminal. Waits for its second sample. */
 async function opened(size: { columns: number; rows: number }, more = ""): Promise<Terminal> {
   const opening = new Terminal(`${env} ${more} ${process.execPath} ${main} top; echo "exit $?"; exec sh`, size);
   terminal = opening;
@@ -61,7 +61,7 @@ describe("parley top in a terminal", { timeout: 120_000 }, () => {
   });
 
   it("has no colours with NO_COLOR", async () => {
-    // Green, as the terminal repeats it.
+    // Green, in the terminal's form.
     const colour = "\u001b[32m";
     expect((await opened({ columns: 80, rows: 20 })).all(true)).toContain(colour);
     terminal?.close();

@@ -19,7 +19,7 @@ import { attributesOf, dangling, type ReceivedSpan } from "./support/otlp-receiv
 import { succeed } from "./support/tool.js";
 
 /*
- * Spans of servers with the SDK of OpenTelemetry, as the receiver of the OpenTelemetry Collector gets them: `--import` loads the SDK
+ * Spans of servers with OpenTelemetry's SDK, as the OpenTelemetry Collector receives them. `--import` loads the SDK
  * into the command line, and the environment configures its exporter.
  */
 
@@ -77,7 +77,7 @@ async function clientOf(binding: Binding): Promise<A2AClient> {
   return client;
 }
 
-/** A trace that a client has begun elsewhere. */
+/** A trace that a client has started elsewhere. */
 function foreignTrace(): { traceId: string; spanId: string; headers: Record<string, string> } {
   const [traceId, spanId] = [randomBytes(16).toString("hex"), randomBytes(8).toString("hex")];
   const authorization = "Bearer SECRETWORD";
@@ -99,7 +99,7 @@ const request = (text: string, path: string, returnImmediately = false) => ({
   },
 });
 
-/** Each span by its name and those above it, the outermost last. */
+/** Each span by its name and the names of its ancestors, the outermost last. */
 function linesOf(spans: readonly ReceivedSpan[]): string[] {
   const line = (span: ReceivedSpan): string => {
     const parent = spans.find(({ spanId }) => spanId === span.parentSpanId);
@@ -108,7 +108,10 @@ function linesOf(spans: readonly ReceivedSpan[]): string[] {
   return spans.map(line);
 }
 
-/** The spans of a message to the host: its call, with the sub-agent and the webhook. @param notifications that it got */
+/**
+ * The spans of a message to the host: its call, with the sub-agent and the webhook.
+ * @param notifications number of notifications
+ */
 function treeOf(method: string, notifications: number): string[] {
   const call = `server ${method}`;
   const remote = `client SendStreamingMessage < delegate sub < turn Host < ${call}`;
@@ -123,7 +126,7 @@ function treeOf(method: string, notifications: number): string[] {
     `server SendStreamingMessage < ${remote}`,
     `turn Sub < server SendStreamingMessage < ${remote}`,
     `work after a delegation < turn Host < ${call}`,
-    // The task was created by the call, and all else is the agent's.
+    // The call created the task, and the agent did everything else.
     `client push < ${call}`,
     ...Array.from({ length: notifications - 1 }, () => `client push < turn Host < ${call}`),
   ];
@@ -175,7 +178,7 @@ describe.each(bindings)("a call over %s with the trace of another program", (bin
     });
     expect(attributes?.["rpc.response.status_code"]).toBe(systems[binding][1]);
     expect(attributes?.["gen_ai.conversation.id"]).toMatch(/./);
-    // A webhook hears of the span of the request that it gets.
+    // A webhook receives the id of its request's span.
     const posted = spans().filter(({ name }) => name === "push");
     const told = hits().map(({ headers: { traceparent } }) => traceparent);
     expect(told.toSorted()).toEqual(posted.map((span) => `00-${traceId}-${span.spanId}-01`).toSorted());
@@ -207,7 +210,7 @@ describe.each(bindings)("a call over %s with the trace of another program", (bin
       "rpc.response.status_code": code[binding],
       "parley.error.reason": "TASK_NOT_FOUND",
     });
-    // The server has answered as it should.
+    // The server has answered correctly.
     expect(span?.status?.code ?? 0).toBe(0);
   });
 });
@@ -220,7 +223,7 @@ const jsonRequest = (path: string) => ({
   },
 });
 
-/** Clients of others, each with the `traceparent` of its caller. */
+/** Foreign clients, each with its caller's `traceparent`. */
 const foreignClients: Readonly<Record<string, (path: string, traceparent: string) => Promise<unknown>>> = {
   curl: (path, traceparent) => {
     const headers = ["content-type: application/json", "a2a-version: 1.0", `traceparent: ${traceparent}`];
@@ -244,7 +247,7 @@ describe.each(Object.entries(foreignClients))("a message of %s", (name, send) =>
     const expected = treeOf("SendMessage", hits().length);
     await expect.poll(() => linesOf(otlp.of(traceId)).toSorted(), soon).toEqual(expected.toSorted());
     expect(dangling(otlp.of(traceId), [spanId])).toEqual([]);
-    // The caller's span is above the host's alone.
+    // Only the host's span is a child of the caller's.
     const below = otlp.of(traceId).filter(({ parentSpanId }) => parentSpanId === spanId);
     expect(below.map(nameOf)).toEqual(["server SendMessage"]);
     for (const hit of hits()) expect(hit.headers.traceparent).toContain(traceId);
@@ -276,10 +279,10 @@ describe("a turn that a crash has interrupted", () => {
     await expect
       .poll(() => linesOf(rest()), soon)
       .toContain("turn Sub < server SendStreamingMessage < client SendStreamingMessage < delegate sub < turn Host");
-    // The stored result of the step came back: it did not run again, and has no other span.
+    // The step returned its stored result without running again, so it has no second span.
     expect(rest().map(({ name }) => name)).not.toContain("step plan");
     expect(dangling(rest())).toEqual([]);
-    // What was open when the process was killed is lost: the turn, and the step's parent with it.
+    // Spans that were open at the kill are lost: the turn, and with it the step's parent.
     const lost = new Set(dangling(otlp.of(traceId), [spanId]).map(({ parentSpanId }) => parentSpanId));
     expect(lost.size).toBe(1);
   });

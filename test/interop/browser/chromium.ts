@@ -5,10 +5,10 @@ import { apt, hasApt } from "../support/tool.js";
 
 const names = ["chromium", "chromium-browser", "google-chrome"];
 
-/** The Chromium of this worker. Each start costs seconds of a processor, and all test files of a worker use one. */
+/** The Chromium of this worker, shared by its test files, because each start takes seconds. */
 let running: Promise<Browser> | undefined;
 
-/** Returns the machine's Chromium, which is started unless it runs, and installed before where that is possible. */
+/** Returns the running Chromium, or starts it. Installs it if possible and necessary. */
 export async function launch(): Promise<Browser> {
   const before = await running;
   if (before?.isConnected()) return before;
@@ -25,15 +25,15 @@ async function start(): Promise<Browser> {
   return chromium.launch({
     executablePath: find() ?? (await install()),
     args: [
-      // Tests may run as root, where there is no sandbox, and they serve their pages themselves.
+      // Tests may run as root, which has no sandbox, and they serve their own pages.
       "--no-sandbox",
       "--disable-gpu",
-      // A process of its own for drawing, and one for each site, cost more than they protect.
+      // Separate processes for drawing and for each site cost more than they protect.
       "--in-process-gpu",
       "--disable-site-isolation-trials",
       "--disable-quic",
       "--no-first-run",
-      // It would look for updates and more, in vain where the network is closed.
+      // Background requests such as searches for updates would fail on a closed network.
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",

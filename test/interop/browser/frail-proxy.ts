@@ -1,8 +1,8 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Passes bytes on to a server, and breaks off when told to, as a network does. */
+/** Forwards bytes to a server and breaks connections on demand. */
 export class FrailProxy {
-  /** Where new connections go to. */
+  /** The target of new connections. */
   target: string;
   readonly #sockets = new Set<Socket>();
   readonly #server = createServer((socket) => this.#pass(socket));
@@ -11,13 +11,13 @@ export class FrailProxy {
     this.target = target;
   }
 
-  /** Begins to listen; gives the URL under which the target is reached through it. */
+  /** Starts to listen. Returns the URL of the target through this proxy. */
   async listen(): Promise<string> {
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Breaks every connection off, without a word to either side. */
+  /** Resets every connection. */
   cut(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }

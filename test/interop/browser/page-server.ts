@@ -4,14 +4,16 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { root } from "../../e2e/support/build.js";
 
-/** Packages that the page imports by name, and the folder that has them: the project's, or one of these tests. */
+/**
+ * Packages that the page imports by name, with the folder that contains them: that of the project or of these tests.
+ */
 const packages = {
   "@bufbuild/protobuf": "node_modules",
   "@connectrpc/connect": "node_modules",
   "@connectrpc/connect-web": "test/interop/node_modules",
 };
 
-/** Where the parts of a path on this server come from. */
+/** Folders that this server's paths map to. */
 const folders: Readonly<Record<string, string>> = {
   node_modules: "node_modules",
   test: "test",
@@ -20,7 +22,7 @@ const folders: Readonly<Record<string, string>> = {
   browser: "test/interop/browser",
 };
 
-/** Serves a page with its script, from an origin of its own. No bundler: browsers import the packages as they are. */
+/** Serves a page with its script from its own origin, without a bundler. Browsers import the packages unchanged. */
 export async function servePage(): Promise<{ origin: string; close(): void }> {
   const server: Server = createServer((request, response) => {
     const [, folder = "", ...path] = (request.url ?? "/").split("/");
@@ -52,7 +54,7 @@ function page(): string {
 <script type="module" src="/browser/page.js"></script>`;
 }
 
-/** Every entry point of a package, with the path of its file on this server. */
+/** Every entry point of a package, with its path on this server. */
 function entriesOf([name, folder]: [string, string]): [string, string][] {
   const { exports } = JSON.parse(readFileSync(join(root, folder, name, "package.json"), "utf8")) as {
     exports: Record<string, { import: string }>;

@@ -1,5 +1,5 @@
-// Runs in the browser, on a page of another origin than the server's. What it uses is what a page would use: fetch,
-// EventSource, and Connect's libraries as they are published.
+// Runs in the browser, on a page of another origin than the server's. It only uses fetch, EventSource and Connect's
+// published libraries, like a real page.
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
 import { A2AService, Role, TaskState } from "/gen/lf/a2a/v1/a2a_pb.js";
@@ -7,14 +7,14 @@ import { A2AService, Role, TaskState } from "/gen/lf/a2a/v1/a2a_pb.js";
 const user = (text) => ({ messageId: crypto.randomUUID(), role: Role.USER, parts: [part(text)] });
 const part = (text) => ({ content: { case: "text", value: text } });
 
-/** Reads the card, and what a script may read of its headers. */
+/** Reads the card and the headers that a script may read. */
 async function card(base) {
   const response = await fetch(`${base}/.well-known/agent-card.json`);
   const { name } = await response.json();
   return { name, etag: response.headers.get("etag") };
 }
 
-/** Calls a method over JSON-RPC, with headers that a browser asks leave for. */
+/** Calls a method over JSON-RPC with headers that need a preflight. */
 async function rpc(base, method, params, headers = {}) {
   const response = await fetch(base, {
     method: "POST",
@@ -32,7 +32,7 @@ async function rest(url, init) {
 
 const transports = { connect: createConnectTransport, "grpc-web": createGrpcWebTransport };
 
-/** Sends a message, reads a stream and meets an error, over one of Connect's protocols. */
+/** Sends a message, reads a stream and causes an error, over one of Connect's protocols. */
 async function call(base, protocol) {
   const client = createClient(A2AService, transports[protocol]({ baseUrl: base }));
   const sent = await client.sendMessage({ message: user("echo hello") });
@@ -48,10 +48,10 @@ async function call(base, protocol) {
   };
 }
 
-/** What an event stream brought so far, and what became of it. */
+/** The events of the followed stream, with its breaks and its end. */
 const followed = { events: [], isClosed: false, breaks: 0 };
 
-/** Follows an event stream and leaves it to the browser to go on whenever it breaks. */
+/** Follows an event stream. The browser reconnects it. */
 function follow(url) {
   Object.assign(followed, { events: [], isClosed: false, breaks: 0 });
   const source = new EventSource(url);

@@ -1,4 +1,4 @@
-// Checks the configuration of an OpenTelemetry collector, named by the argument, with the components that it uses.
+// Checks the configuration of an OpenTelemetry collector, given as the argument, with its components.
 package main
 
 import (

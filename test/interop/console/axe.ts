@@ -9,11 +9,11 @@ interface Finding {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-/** Returns what axe finds on a page as it is, by the rules of WCAG 2.2 AA and its best practices. */
+/** Returns axe's findings on the current page, by the rules of WCAG 2.2 AA and its best practices. */
 export async function axeFindings(page: Page): Promise<readonly string[]> {
-  // By the debugger, as the page's policy forbids scripts of others.
+  // Evaluated by the debugger, because the page's policy forbids foreign scripts.
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(source);
-  // Nodes that pass or need a look are not described.
+  // Passing and undecided nodes are left out.
   const findings = await page.evaluate<readonly Finding[]>(
     `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"] }).then(({ violations }) => violations)`,
   );

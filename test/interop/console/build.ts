@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { isYounger, root } from "../../e2e/support/build.js";
 
-/** Sources of the app: its own, and what it imports of the project. */
+/** Sources of the app, including those that it imports from the project. */
 const sources = [
   "console/src",
   "console/index.html",
@@ -12,11 +12,11 @@ const sources = [
   "gen",
 ];
 
-/** Builds the console, unless what was built is younger than its sources. */
+/** Builds the console, unless the build is newer than its sources. */
 export function buildConsole(): void {
   if (isYounger(join(root, "dist", "console", "index.html"), sources)) return;
   const args = ["tools/with.mjs", "console", "vite", "build", "console", "--logLevel", "warn"];
-  // Vitest's own settings would make it a build for development.
+  // Vitest's variable would select a development build.
   const { VITEST: _, ...environment } = process.env;
   const env = { ...environment, NODE_ENV: "production" };
   execFileSync(process.execPath, args, { cwd: root, env, stdio: ["ignore", "ignore", "inherit"] });

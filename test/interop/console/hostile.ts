@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** An agent that answers by events of its own, which the text of a message names. */
+/** An agent that answers with its own events, which a message's text selects. */
 export interface HostileAgent {
   readonly url: string;
   close(): Promise<void>;
@@ -50,7 +50,7 @@ const list = (id: string, componentId: string): object => ({
 const leaf = { id: "leaf", component: "Text", text: "x" };
 const items = { items: many(100, () => ({})) };
 
-/** A drawing that doubles its parts by levels. */
+/** A drawing with levels, each of which repeats the level below ten times. */
 const copies = many(30, (at) => `<g id="g${at + 1}">${`<use href="#g${at}"/>`.repeat(10)}</g>`).join("");
 const svg = `<svg xmlns="http://www.w3.org/2000/svg"><g id="g0"><path d="M0 0h9v9"/></g>${copies}<use href="#g30"/></svg>`;
 
@@ -123,7 +123,7 @@ export const hostile: Readonly<Record<string, readonly object[]>> = {
   ),
 };
 
-/** Starts an agent that answers by `hostile`, over JSON-RPC. @param name that of its card */
+/** Starts an agent that answers with `hostile` over JSON-RPC. @param name name on its card */
 export async function serveHostile(name = "Hostile"): Promise<HostileAgent> {
   const server: Server = createServer(async (request, response) => {
     const { port } = server.address() as AddressInfo;

@@ -12,15 +12,15 @@ const kept = fileURLToPath(new URL("looks", import.meta.url));
 const seen = join(cache, "console");
 for (const folder of [kept, seen]) mkdirSync(folder, { recursive: true });
 
-/** The part of the pixels that may differ: letters are smoothed otherwise by other versions of Chromium. */
+/** Share of the pixels that may differ, because versions of Chromium smooth letters differently. */
 const MAX_DIFFERENT = 0.01;
 
-/** True to keep what is seen in place of what was kept: `PARLEY_LOOKS=keep`. */
+/** True to store the new pictures: `PARLEY_LOOKS=keep`. */
 const keeps = process.env.PARLEY_LOOKS === "keep";
 
 /**
- * Gives pages one font, so that they look alike on all machines. The script has its bytes: a route that answers for an address
- * would turn the browser's cache off, and each page would load and compile the whole app anew.
+ * Gives pages one font, so that they look the same on all machines. The script contains the font's bytes. A route that
+ * answers for a URL would disable the browser's cache, and each page would load and compile the whole app again.
  */
 export async function withOneFont(context: BrowserContext): Promise<void> {
   const face = (weight: number): string => {
@@ -28,7 +28,7 @@ export async function withOneFont(context: BrowserContext): Promise<void> {
     return `document.fonts.add(new FontFace("Inter", Uint8Array.from(atob("${bytes.toString("base64")}"), (c) => c.charCodeAt(0)), { weight: "${weight}" }));`;
   };
   const fonts = ":root{--mono:Inter!important}html{font-family:Inter!important}";
-  // The policy does not limit style sheets that a script constructs.
+  // The page's policy does not limit style sheets constructed by a script.
   await context.addInitScript(`{
     ${face(400)}
     ${face(600)}
@@ -38,7 +38,10 @@ export async function withOneFont(context: BrowserContext): Promise<void> {
   }`);
 }
 
-/** Resolves when nothing has changed or moved for 200 ms, or after 500 ms, as a page may change all the time. */
+/**
+ * Resolves when nothing has changed or moved for 200 ms. Resolves after 500 ms in any case, because a page may change
+ * all the time.
+ */
 const still = `new Promise((resolve) => {
   const begin = performance.now();
   let changed = begin;
@@ -55,12 +58,14 @@ const still = `new Promise((resolve) => {
   look();
 })`;
 
-/** Waits until a page that is complete has taken another size or another scheme of colours. */
+/** Waits until a complete page has taken on another size or colour scheme. */
 export async function becomesStill(page: Page): Promise<void> {
   await page.evaluate(still);
 }
 
-/** Replaces what differs from run to run: ids, times, ports, durations and sizes. Keeps what `unsettle` needs. */
+/**
+ * Replaces texts that differ between runs: ids, times, ports, durations and sizes. Stores the originals for `unsettle`.
+ */
 const settle = `{
   const settled = [];
   const rules = [
@@ -83,10 +88,10 @@ const settle = `{
   window.settled = settled;
 }`;
 
-/** Undoes `settle` where the page has not changed the text since then. */
+/** Undoes `settle` for texts that the page has not changed since. */
 const unsettle = `for (const [node, before, after] of window.settled) if (node.data === after) node.data = before;`;
 
-/** Compares a page with the picture that was kept of it. Returns what is wrong, or undefined. */
+/** Compares a page with its stored picture. Returns the difference in words, or undefined. */
 export async function lookOf(page: Page, name: string): Promise<string | undefined> {
   await page.evaluate(settle);
   const bytes = await page.screenshot({ animations: "disabled", caret: "hide" });

@@ -1,13 +1,13 @@
 import type { Browser } from "playwright-core";
 
-/** Media files that tests make, so that none of them is stored. */
+/** Media files that tests generate, so that none is stored. */
 
-/** The script of files that mean harm: it leaves a mark at the page and calls another host. */
+/** The script in hostile files. It marks the page and calls another host. */
 export const script = "parent.harmed = true; fetch('https://example.org/')";
 
 const RATE = 8_000;
 
-/** Returns a tone of a number of seconds, as a WAV file. */
+/** A tone of a number of seconds, as a WAV file. */
 export function tone(seconds: number): Buffer {
   const count = RATE * seconds;
   const wav = Buffer.alloc(44 + count);
@@ -15,7 +15,7 @@ export function tone(seconds: number): Buffer {
   wav.writeUInt32LE(36 + count, 4);
   wav.write("WAVEfmt ", 8);
   wav.writeUInt32LE(16, 16);
-  // PCM, one channel, a byte for each sample.
+  // PCM, one channel, one byte for each sample.
   wav.writeUInt16LE(1, 20);
   wav.writeUInt16LE(1, 22);
   wav.writeUInt32LE(RATE, 24);
@@ -59,7 +59,7 @@ export async function recorded(browser: Browser): Promise<Buffer> {
   }
 }
 
-/** Returns a PDF of one page with a text. As it is opened, it runs scripts and calls an address in several ways. */
+/** A PDF with one page of text. When opened, it runs scripts and calls a URL in several ways. */
 export function scriptedPdf(text: string, url: string): Buffer {
   const scripts = [
     `this.submitForm("${url}submitted")`,

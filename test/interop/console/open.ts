@@ -2,36 +2,35 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { expect } from "vitest";
 import { Home, type ServerProcess } from "../../e2e/support/server-process.js";
 
-/** The form of the link that the server prints. */
+/** Pattern of the link that the server prints. */
 const linkForm = /https?:\/\/\S+\/console\/#token=[\w-]+/g;
 
-/** A server with the console, which a browser has opened by the link. */
+/** A server with the console, opened in a browser by its link. */
 export interface OpenedConsole {
   readonly home: Home;
   readonly server: ServerProcess;
   readonly page: Page;
-  /** Address of the console, with a slash at its end. */
+  /** URL of the console, with a trailing slash. */
   readonly url: string;
   /** Requests to other origins than the server's. */
   readonly foreign: readonly string[];
   /** Errors that the page or the browser reported. */
   readonly faults: readonly string[];
-  /** Goes to a page of the console by its address below that of the console. */
+  /** Opens a page of the console by its path. */
   go(path: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Options of `openConsole`. */
 export interface OpenOptions extends BrowserContextOptions {
   /** Module of the agent. Default: the probe. */
   readonly agent?: string;
   /** More flags of `parley serve`. */
   readonly flags?: readonly string[];
-  /** Fills the store, whose path it is given, before the server starts. */
+  /** Fills the store at a path before the server starts. */
   readonly prepare?: (store: string) => Promise<void>;
 }
 
-/** Starts a server with the console, and opens it in a window of its own. */
+/** Starts a server with the console, and opens it in a new window. */
 export async function openConsole(browser: Browser, options: OpenOptions = {}): Promise<OpenedConsole> {
   const { agent, flags = [], prepare, ...window } = options;
   const home = new Home("--console", ...flags);
@@ -50,7 +49,7 @@ export async function openConsole(browser: Browser, options: OpenOptions = {}): 
       foreign.push(request.url());
   });
   await page.goto(link);
-  // The login has a heading, too.
+  // The login page has a heading too.
   await page.waitForSelector("#main h1");
   return {
     ...{ home, server, page, url, foreign, faults },
@@ -62,7 +61,7 @@ export async function openConsole(browser: Browser, options: OpenOptions = {}): 
   };
 }
 
-/** Collects the errors that a page or the browser reports from now on. */
+/** Collects errors that a page or the browser reports from now on. */
 export function faultsOf(page: Page): string[] {
   const faults: string[] = [];
   page.on("console", (message) => {

@@ -6,14 +6,14 @@ import type { Page } from "playwright-core";
 /** Tokens of two operators. */
 export const tokens = { write: "w".repeat(40), read: "r".repeat(40) };
 
-/** Flags of a server with an operator's service for two operators. */
+/** Flags of a server with an operator's service and two operators. */
 export function operatorFlags(): readonly string[] {
   const path = join(mkdtempSync(join(tmpdir(), "parley-console-")), "tokens");
   writeFileSync(path, `ops write ${tokens.write}\nviewer read ${tokens.read}\n`, { mode: 0o600 });
   return ["--admin", "127.0.0.1:0", "--admin-tokens", path];
 }
 
-/** Logs the operator of a window out, and another one in. */
+/** Logs the operator of a window out and another one in. */
 export async function logInAs(page: Page, role: "read" | "write"): Promise<void> {
   await page.getByRole("button", { name: "Log out" }).click();
   await page.getByLabel("Token of an operator").fill(tokens[role]);

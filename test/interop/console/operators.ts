@@ -15,7 +15,7 @@ export interface OperatedConsole extends OpenedConsole {
   readonly folder: string;
   /** Sends a message to the agent, and returns its task. */
   send(text: string, more?: SendOptions): Promise<SentTask>;
-  /** Opens the console in another window, as an operator with this role. */
+  /** Opens the console in another window as an operator with this role. */
   openAs(role: keyof typeof tokens, window?: BrowserContextOptions): Promise<Page>;
 }
 
@@ -27,13 +27,13 @@ export interface SentTask {
 interface SendOptions {
   readonly contextId?: string;
   readonly referenceTaskIds?: readonly string[];
-  /** Path at the receiver, which is also the id of the push configuration. */
+  /** Path at the receiver. It is also the id of the push configuration. */
   readonly hook?: string;
   readonly tenant?: string;
   readonly returnImmediately?: boolean;
 }
 
-/** Starts a server with operators, and opens its console by the link. */
+/** Starts a server with operators and opens its console by the link. */
 export async function openOperated(browser: Browser, answer: Answer): Promise<OperatedConsole> {
   const folder = mkdtempSync(join(tmpdir(), "parley-operated-"));
   const file = join(folder, "tokens");

@@ -7,13 +7,12 @@ export interface OwnReceiver {
   readonly token: string;
 }
 
-/** The receiver of a page's session. */
 export const receiverOf = (page: Page): Promise<OwnReceiver> =>
   page.evaluate<OwnReceiver>(
     `fetch(new URL("api/receiver", document.baseURI), { method: "POST" }).then((answer) => answer.json())`,
   );
 
-/** Sends a notification as an agent does. Returns the status of the answer. */
+/** Sends a notification like an agent. Returns the status of the answer. */
 export async function post(
   { address, token }: OwnReceiver,
   headers: Record<string, string> = {},

@@ -16,12 +16,12 @@ import { newId } from "../../../src/core/ids.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { encodeEntry } from "../../../src/task/entry.js";
 
-/** Appends at the same time. */
+/** Number of concurrent appends. */
 const BATCH = 2_000;
 
 const textPart = (value: string) => create(PartSchema, { content: { case: "text", value } });
 
-/** Fills a new SQLite store with tasks that have ended, the first one newest. Returns their ids. */
+/** Fills a new SQLite store with ended tasks, the first one newest. Returns their ids. */
 export async function seedTasks(path: string, count: number): Promise<readonly string[]> {
   const store = sqliteStore({ path, synchronous: "NORMAL" });
   const ids = Array.from({ length: count }, () => newId());
@@ -43,7 +43,7 @@ export async function seedTasks(path: string, count: number): Promise<readonly s
   return ids;
 }
 
-/** Adds a task that has ended after many chunks of artifacts. Every thousandth chunk begins a new artifact. Returns its id. */
+/** Adds an ended task with many artifact chunks. Every thousandth chunk begins a new artifact. Returns its id. */
 export async function seedLongTask(path: string, length: number): Promise<string> {
   const store = sqliteStore({ path, synchronous: "NORMAL" });
   const taskId = newId();

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Agents that take requests and never answer them. */
+/** Agents that accept requests and never answer. */
 export interface StalledAgents {
   readonly url: string;
   /** Number of requests so far. */
@@ -9,7 +9,7 @@ export interface StalledAgents {
   close(): Promise<void>;
 }
 
-/** Starts agents at every path of a port, none of which answers. */
+/** Starts agents at every path of a port. They never answer. */
 export async function serveStalled(): Promise<StalledAgents> {
   let count = 0;
   const server = createServer(() => void count++);

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import type { OpenedConsole } from "./open.js";
 
-/** Patience with a busy machine, in milliseconds. */
+/** Timeout that allows for a busy machine. */
 export const PATIENCE = { timeout: 30_000 };
 
 /** Opens a conversation with an agent. */
@@ -11,21 +11,21 @@ export async function talkTo({ go, page, server }: OpenedConsole, url: string = 
   await boxOf(page).waitFor(PATIENCE);
 }
 
-/** The box of the message, of the first conversation unless a place is named. */
+/** The message box of a conversation, by default the first one. */
 export const boxOf = (page: Page, at = 0) => page.getByRole("textbox", { name: "Message", exact: true }).nth(at);
 
-/** Sends a text by the keyboard. */
+/** Types and sends a text. */
 export async function say(page: Page, text: string, at = 0): Promise<void> {
   await boxOf(page, at).fill(text);
   await boxOf(page, at).press("Enter");
 }
 
-/** Waits until the last task has a state. */
+/** Waits until the last task reaches a state. */
 export async function reaches(page: Page, state: string): Promise<void> {
   await expect.poll(() => page.locator("article footer").last().textContent(), PATIENCE).toContain(state);
 }
 
-/** Sends a text, and waits for the end of its task. */
+/** Sends a text and waits for the end of its task. */
 export async function tell(page: Page, text: string, state = "Completed"): Promise<void> {
   const before = await page.locator("article").count();
   await say(page, text);
@@ -36,9 +36,9 @@ export async function tell(page: Page, text: string, state = "Completed"): Promi
 /** The text of the last task or message. */
 export const lastOf = (page: Page) => page.locator("article").last();
 
-/** Tells whether a script of an agent has run: each sets a mark at the page, also from a frame. */
+/** True if an agent's script has run. Each one marks the page, even from a frame. */
 export const isHarmed = (page: Page): Promise<unknown> => page.evaluate("window.harmed === true");
 
-/** True if the page is as wide as the window. */
+/** True if the page is not wider than the window. */
 export const fitsIn = (page: Page): Promise<unknown> =>
   page.evaluate("document.documentElement.scrollWidth <= innerWidth");

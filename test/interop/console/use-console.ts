@@ -12,7 +12,7 @@ export const contentAgent: string = agentAt("content.mjs");
 /** Does the work of agents: steps, questions, delegations. */
 export const workerAgent: string = agentAt("worker.mjs");
 
-/** The browser of a test file, and the console that is open in it. Both are there once the hooks have run. */
+/** The browser of a test file, with its open console. Both exist after the hooks have run. */
 export interface UsedConsole {
   readonly browser: Browser;
   readonly opened: OpenedConsole;
@@ -28,11 +28,11 @@ export function useConsole(options: OpenOptions): UsedConsole {
   return used as UsedConsole;
 }
 
-/** The consoles of a file of tests. */
+/** The consoles of a test file. */
 export interface UsedConsoles extends UsedConsole {
-  /** Closes the console after this test: the next one opens another. */
+  /** Closes the console after this test, so that the next one opens another. */
   spend(): void;
-  /** Opens another console for this test alone, unless no other test has used it. */
+  /** Opens another console for this test, unless no other test has used the current one. */
   renew(): Promise<void>;
 }
 
@@ -42,9 +42,9 @@ interface ConsolesOptions extends OpenOptions {
 }
 
 /**
- * Opens a console for each test of a file. It must not call other hosts, nor report errors.
+ * Opens a console for each test of a file. Fails a test if its page calls other hosts or reports errors.
  *
- * @param caused errors that the tests cause: requests that are refused or cut
+ * @param caused pattern of errors that the tests cause, by refused or cut requests
  */
 export function useConsoles({ isKept = false, ...options }: ConsolesOptions, caused: RegExp): UsedConsoles {
   const used = useBrowser();
@@ -61,7 +61,7 @@ export function useConsoles({ isKept = false, ...options }: ConsolesOptions, cau
   });
   afterEach(async ({ task }) => {
     const { opened } = used as UsedConsole;
-    // A server that was started again has another port.
+    // A restarted server has another port.
     const foreign = opened.foreign.filter((url) => !url.startsWith("http://127.0.0.1:"));
     const faults = opened.faults.filter((fault) => !caused.test(fault));
     if (isSpent || foreign.length + faults.length > 0 || task.result?.state !== "pass") await close();

@@ -12,12 +12,13 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// Images that write to their root file system, and those that begin as root.
+// Images that write to their root file system, and images that start as root.
 var writing = []string{"grafana", "nginx", "postgres"}
 var rooted = []string{"nginx", "postgres"}
 
-// Loads a file by the schema of the Compose specification, and reports what its services lack. The health check of agents
-// is in their image.
+// Loads a file by the schema of the Compose specification. Reports missing settings of its services. The health check
+// of
+// agents is in their image.
 func compose(path string) error {
 	environment := types.Mapping{"APPLICATION": "/application", "PWD": "/repository"}
 	details := types.ConfigDetails{
@@ -58,10 +59,10 @@ func lacking(service types.ServiceConfig, others types.Services) error {
 		{"tmpfs", !isAgent || slices.Contains(service.Tmpfs, "/tmp")},
 		{"a place for /data", !isAgent || slices.Contains(service.Tmpfs, "/data") || mounts(service, "/data")},
 		{"mem_limit", !isAgent || service.MemLimit > 0},
-		// The drain delay, the grace period and the store's own.
+		// The sum of the drain delay, the grace period and the store's grace period.
 		{"stop_grace_period", !isAgent || service.StopGracePeriod != nil &&
 			time.Duration(*service.StopGracePeriod) > (2+10+5)*time.Second},
-		// That of the image.
+		// The user is that of the image.
 		{"the user of its image", service.User == "" && !service.Privileged},
 	} {
 		if !each.has {
@@ -90,7 +91,7 @@ func lacking(service types.ServiceConfig, others types.Services) error {
 	return nil
 }
 
-// True if a volume is mounted there, which outlives the container.
+// True if a volume that outlives the container is mounted at the path.
 func mounts(service types.ServiceConfig, place string) bool {
 	return slices.ContainsFunc(service.Volumes, func(volume types.ServiceVolumeConfig) bool {
 		return volume.Type == types.VolumeTypeVolume && volume.Target == place

@@ -1,6 +1,7 @@
-// Checks files of deploy/: fields and values of Kubernetes objects by their Go types, and of Envoy's configuration by its
-// messages and their rules, and files of Compose by the schema of its specification. Checks that pods and services of Compose
-// have what promised.go and compose.go list.
+// Checks files of deploy/. Kubernetes objects are checked by their Go types, Envoy's configuration by its messages and
+// their rules, and Compose files by the schema of their specification. Pods and Compose services have to have the
+// settings
+// that promised.go and compose.go list.
 // Usage: deploy-files ENVOY.yaml {kubernetes|compose}/FILE.yaml...
 package main
 
@@ -104,7 +105,7 @@ func envoy(path string) (int, error) {
 	return len(config.GetStaticResources().GetClusters()), validate(config)
 }
 
-// Applies the rules of a message, and of those that it holds as Any.
+// Applies the rules of a message and of the messages in its Any fields.
 func validate(message proto.Message) error {
 	if with, has := message.(validated); has {
 		if err := with.ValidateAll(); err != nil {

@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// The container of a Parley server, and its port for operators.
+// Names of the container and the operators' port of a Parley server.
 const server = "parley"
 const operators = "admin"
 
-// Seconds that a server may take to stop: preStop, the drain delay, the grace period and the store's own.
+// Maximum time in seconds for a server to stop: preStop, the drain delay, the grace period and the store's own.
 const stopSeconds = 5 + 2 + 10 + 5
 
-// Reports what pods lack: security of each, and what replaces servers without failed calls.
+// Reports missing settings of pods: those for security, and those for replacements without failed calls.
 func promised(objects []any) error {
 	servers := 0
 	for _, object := range objects {

@@ -1,8 +1,9 @@
-// A worker that calls the agent it is given the URL of, by the client as npm has it. What is at module scope runs before any request.
+// A worker that calls the agent at a given URL, with the client as published on npm. Code at module scope runs before
+// any request.
 import { clientError, connect, createTransport, neverArrived } from "parley-a2a/client";
 import { clientCredentials } from "parley-a2a/client/oauth";
 
-/** Kept for all requests, as workers do. */
+/** Shared by all requests, as workers do. */
 const kept = createTransport("JSONRPC", "https://agent.example");
 const issuer = clientCredentials({ issuer: "https://issuer.example", clientId: "worker", clientSecret: "secret" });
 let first;

@@ -1,4 +1,5 @@
-// Runs a worker as Cloudflare's tools do: bundled, of a compatibility date, with flags. Run in the folder of the packages.
+// Runs a worker like Cloudflare's tools: bundled, with a compatibility date and flags. Run in the folder of the
+// packages.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -15,7 +15,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// What an agent answers that asks for a key, with the key and without: the library finds in the card where it goes.
+// Returns the answers of an agent that requires a key, with and without it. The library reads from the card where to
+// send
+// the key.
 func known(ctx context.Context, url string, binding a2a.TransportProtocol, key, hook string) (map[string]any, error) {
 	seen := map[string]any{}
 	card, err := agentcard.DefaultResolver.Resolve(ctx, url)
@@ -62,7 +64,7 @@ func known(ctx context.Context, url string, binding a2a.TransportProtocol, key, 
 	seen["got"] = shown(got, err)
 	listed, err := client.ListTaskPushConfigs(ctx, &a2a.ListTaskPushConfigRequest{TaskID: id})
 	seen["listed"] = shown(listed, err)
-	// Another one: events that wait for a webhook are dropped when it is deleted.
+	// Creates another configuration, because the deletion of a webhook drops its waiting events.
 	_, err = client.CreateTaskPushConfig(ctx, &a2a.PushConfig{TaskID: id, ID: "other", URL: hook})
 	if err != nil {
 		return nil, err
@@ -75,7 +77,7 @@ func known(ctx context.Context, url string, binding a2a.TransportProtocol, key, 
 	return seen, nil
 }
 
-// The card as the library wants it, which reads a list of scopes where the contract has an object with a list.
+// Returns the card in the library's form: a list of scopes in place of the contract's object with a list.
 func cardInItsForm(url string) (*a2a.AgentCard, error) {
 	response, err := http.Get(url + "/.well-known/agent-card.json")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Calls a server with the published Go library, found by the URL of its card alone.
+// Calls a server with the published Go library. Finds it by the URL of its card.
 //
-// Prints one JSON object: what each step brought, by its name. Judging it is the business of whoever ran this.
+// Prints a JSON object with the result of each step by name. The caller judges the results.
 package main
 
 import (
@@ -70,7 +70,7 @@ func steps(ctx context.Context, url string, binding a2a.TransportProtocol) (map[
 
 	task, err := client.GetTask(ctx, &a2a.GetTaskRequest{ID: done})
 	seen["get"] = shown(task, err)
-	// The library sends a page size of 0 over gRPC where nobody gave one.
+	// Over gRPC, the library sends a page size of 0 by default.
 	page, err := client.ListTasks(ctx, &a2a.ListTasksRequest{ContextID: context})
 	seen["list"] = shown(page, err)
 
@@ -127,7 +127,7 @@ func shown(value any, err error) any {
 	return value
 }
 
-// What the library takes an error for, and what it says.
+// Returns the library's reason for an error, with its message.
 func reason(err error) any {
 	if err == nil {
 		return nil
@@ -135,7 +135,7 @@ func reason(err error) any {
 	return map[string]any{"reason": a2a.ErrorReason(err), "message": err.Error()}
 }
 
-// The kinds of the events of a stream, or the error that it ended with.
+// Returns the kinds of a stream's events, or the error that ended it.
 func kinds(events iter.Seq2[a2a.Event, error]) []any {
 	all := []any{}
 	for event, err := range events {

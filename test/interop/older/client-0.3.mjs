@@ -1,5 +1,5 @@
-// Calls a server with the published JavaScript library for A2A 0.3, found by the URL of its card alone. Its folder is the first argument,
-// so that it is found where it was installed. Prints one JSON object: what each step brought, by its name.
+// Calls a server with the published JavaScript library for A2A 0.3. Finds it by the URL of its card. The first argument
+// is the folder in which the library is installed. Prints a JSON object with the result of each step by name.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -104,7 +104,7 @@ async def steps():
         late = CancelTaskRequest(id=6, params=TaskIdParams(id=sent["id"]))
         seen["tooLate"] = shown(await client.cancel_task(late))
         seen["over"] = await send("more", taskId=sent["id"])
-        # That library takes the path from the address that it is given.
+        # This library joins the path to the address that it was given.
         extended = await resolver.get_agent_card(relative_card_path="/agent/authenticatedExtendedCard")
         seen["extended"] = extended.name
     return seen

@@ -75,7 +75,7 @@ async def steps():
         sent = seen["sent"] = await send("hello", waiting)
         paper = params("write a long paper describing the attached pictures")
         seen["streamed"] = [shown(event) async for event in client.send_message_streaming(paper)]
-        # A stream alone tells a message from a task: the library takes every answer for a task.
+        # Only a stream distinguishes a message from a task, because the library reads every unary answer as a task.
         seen["reply"] = [shown(event) async for event in client.send_message_streaming(params("direct: hi"))][0]
         seen["got"] = shown(await client.get_task(TaskQueryParams(id=sent["id"])))
         asked = seen["asked"] = await send("buy me a new phone", waiting)

@@ -1,5 +1,6 @@
-// A receiver of OTLP, made of the OpenTelemetry Collector's own. It prints the URL that it listens at and each export of
-// spans as a line of OTLP in JSON.
+// An OTLP receiver built from the OpenTelemetry Collector's. It prints its URL and each export of spans as a line of
+// OTLP
+// in JSON.
 package main
 
 import (

@@ -63,7 +63,7 @@ async def steps(url, binding):
         parts = [a2a.Part(raw=bytes([0, 1, 254, 255]), media_type="application/octet-stream"), a2a.Part(url="https://example.org/ü")]
         seen["parts"] = await attempt(plain.send_message(say("", parts=parts)))
         seen["stream"] = await attempt(client.send_message(say("stream 3 4")))
-        # The library gives up reading after five seconds of silence.
+        # The library's read timeout is five seconds.
         seen["silence"] = await attempt(client.send_message(say("wait 7000")))
         seen["streamedReply"] = await attempt(client.send_message(say("say hi")))
         seen["get"] = await attempt(client.get_task(a2a.GetTaskRequest(id=done)))

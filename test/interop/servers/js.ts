@@ -1,8 +1,8 @@
 /**
- * An agent that is served with the published JavaScript library, over all that it has: JSON-RPC, HTTP+JSON, gRPC.
+ * An agent served with the published JavaScript library over all of its bindings: JSON-RPC, HTTP+JSON and gRPC.
  *
- * Prints the URL of its HTTP server when it is ready. The first word of a message says what is to happen. With an argument that is the key
- * that callers need, it sends push notifications and has a card for those callers.
+ * Prints the URL of its HTTP server when it is ready. The first word of a message selects the action. An argument is
+ * the key that callers need. With it, the agent also sends push notifications and has a card for callers with the key.
  */
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
@@ -36,10 +36,10 @@ const textOf = ({ parts }: Message): string => {
   return content?.$case === "text" ? content.value : "";
 };
 
-/** Tasks that are to stop. */
+/** Ids of canceled tasks. */
 const canceled = new Set<string>();
 
-/** What happens in a task, each said when its time has come. */
+/** Publishes the events of a task. */
 class Work {
   readonly #bus: ExecutionEventBus;
   readonly #place: { taskId: string; contextId: string; metadata: undefined };
@@ -86,7 +86,7 @@ class Work {
     );
   }
 
-  /** Waits, but not for a task that was canceled. */
+  /** Waits unless the task is canceled. Returns false if it was. */
   async pause(ms: number): Promise<boolean> {
     for (let waited = 0; waited < ms && !canceled.has(this.#place.taskId); waited += 10) await sleep(Math.min(10, ms));
     return !canceled.has(this.#place.taskId);
@@ -100,7 +100,7 @@ const executor: AgentExecutor = {
     const [first, ...rest] = textOf(userMessage).split(" ");
     if (first === "say" && task === undefined) return bus.publish(AgentEvent.message(work.message(rest.join(" "), "")));
     if (task !== undefined) {
-      // In a stream that library wants a task first, also where it goes on with one.
+      // In a stream the library requires a task first, even when it continues one.
       bus.publish(AgentEvent.task(task));
       work.artifact("answer", textOf(userMessage));
       return work.status(TaskState.TASK_STATE_COMPLETED);

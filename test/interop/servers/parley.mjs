@@ -1,4 +1,4 @@
-/** The example agent, for callers with a key. */
+/** The example agent with a required key. */
 import agent from "../../../dist/examples/probe/agent.js";
 import { apiKeyScheme } from "../../../dist/src/auth/index.js";
 

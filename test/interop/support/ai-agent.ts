@@ -22,7 +22,7 @@ const bytes = new Uint8Array([1, 2, 3]);
 let served: AgentTest | undefined;
 afterEach(() => served?.close());
 
-/** Serves an agent of a model that answers as a function says. */
+/** Serves an agent whose model answers with a function. */
 function serve(
   answer: (asked: Asked) => Scripted | Promise<Scripted>,
   options: Partial<AIAgentOptions> = {},
@@ -33,7 +33,7 @@ function serve(
   return { agent: served, asked };
 }
 
-/** Answers with the given ones, in order. */
+/** Answers with the given answers in order. */
 const inOrder =
   (...answers: readonly Scripted[]) =>
   ({ number }: Asked): Scripted =>
@@ -770,7 +770,7 @@ describe("the end of a turn", () => {
     expect(await stepsOf(agent, task)).toEqual(["model"]);
     gates.open("book");
     expect(stateOf(await agent.send([{ data: { n: 1 } }], { task }))).toBe(TaskState.COMPLETED);
-    // The end of the turn does not reach the second call, which had returned before.
+    // The end of the turn does not abort the second call, which had returned before.
     expect(signals.map((signal) => signal?.aborted)).toEqual([true, false]);
     expect(linesOf(asked[1]?.prompt ?? []).filter((line) => line.startsWith("tool"))).toEqual([
       "tool: size=1",

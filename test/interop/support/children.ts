@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** A program, and what it has printed so far. */
+/** A program with its output so far. */
 export interface Child {
   readonly child: ChildProcess;
   said(): string;
@@ -11,7 +11,7 @@ export interface Child {
 export class Children {
   readonly #all: ChildProcess[] = [];
 
-  /** Starts a program in a folder, with these variables and PATH alone. */
+  /** Starts a program in a folder with these variables and PATH only. */
   start(cwd: string, [command = "", ...args]: readonly string[], env: NodeJS.ProcessEnv = {}): Child {
     const child = spawn(command, args, {
       cwd,
@@ -28,7 +28,7 @@ export class Children {
     return { child, said: () => said };
   }
 
-  /** Kills those that still run. */
+  /** Kills the programs that still run. */
   async end(): Promise<void> {
     for (const child of this.#all) {
       if (child.exitCode !== null || child.signalCode !== null) continue;

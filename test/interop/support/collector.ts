@@ -10,12 +10,11 @@ interface Export {
   readonly resourceSpans?: readonly { readonly scopeSpans: readonly { readonly spans: readonly ReceivedSpan[] }[] }[];
 }
 
-/** The OTLP receiver of the OpenTelemetry Collector, for traces. */
+/** The OpenTelemetry Collector's OTLP receiver, for traces. */
 export class Collector {
   readonly spans: ReceivedSpan[] = [];
-  /** All that arrived, as text. */
+  /** All received data as text. */
   text = "";
-  /** The address of the receiver. */
   url = "";
   readonly #process: ChildProcess;
 
@@ -23,7 +22,7 @@ export class Collector {
     this.#process = child;
   }
 
-  /** Builds and starts it. Needs Go 1.26 or later and access to Go modules. */
+  /** Builds and starts the receiver. Needs Go 1.26 or later and access to Go modules. */
   static async start(): Promise<Collector> {
     mkdirSync(cache, { recursive: true });
     const program = join(cache, "otlp");

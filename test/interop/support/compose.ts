@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-/** Parts of a file of Compose that name other parts. */
+/** Parts of a Compose file that refer to other parts. */
 export interface Compose {
   readonly services: Readonly<Record<string, Service>>;
   readonly networks?: object;
@@ -18,7 +18,7 @@ interface Service {
   readonly build?: { readonly dockerfile: string };
 }
 
-/** Returns the names in a file of Compose that name nothing. @param root folder where the command is run */
+/** Returns the names in a Compose file that refer to nothing. @param root folder in which the command is run */
 export function danglingNames({ path, root }: { path: string; root: string }, compose: Compose): string[] {
   const { networks = {}, volumes = {}, secrets = {} } = compose;
   return Object.entries(compose.services).flatMap(([name, service]) => {
@@ -45,7 +45,7 @@ function missing(names: readonly string[], of: object): string[] {
   return names.filter((name) => !Object.hasOwn(of, name));
 }
 
-/** Hosts in the addresses that a service gets and that name no service in one of its networks. */
+/** Hosts in a service's addresses that are not services in one of its networks. */
 function unknownHosts(name: string, { services }: Compose): string[] {
   const { environment = {}, networks = ["default"] } = services[name] as Service;
   const urls = Object.values(environment).flatMap((value) => /^\w+:\/\/(?:[^@/]*@)?([\w.-]+)/.exec(value)?.[1] ?? []);
@@ -55,7 +55,7 @@ function unknownHosts(name: string, { services }: Compose): string[] {
   });
 }
 
-/** Files below /run/secrets that a service reads and does not get. */
+/** Files below /run/secrets that a service reads but that are not mounted. */
 function unmountedSecrets({ environment = {}, secrets = [] }: Service): string[] {
   const read = Object.values(environment).flatMap((value) => /^\/run\/secrets\/(.+)$/.exec(value)?.[1] ?? []);
   return read.filter((secret) => !secrets.includes(secret));

@@ -4,12 +4,13 @@ const everywhere = (...lines: readonly string[]): string[] =>
 const ofDraft = ["send", "send-unknown", "stream"].map((check) => `${check}: .*returnImmediately`);
 
 /**
- * Findings of doctor for each server, as patterns of `binding check: detail`. Those over JSON-RPC of Go, JavaScript and Python were
- * seen with curl as well; the others were judged by the detail. Each departs from the section that the check names.
+ * Findings of doctor for each server, as patterns of `binding check: detail`. Those over JSON-RPC of Go, JavaScript and
+ * Python were also observed with curl. The others were judged by the detail. Each deviates from the section that the
+ * check names.
  */
 export const findings: Readonly<Record<string, readonly string[]>> = {
   Parley: [],
-  // A draft of 1.0 in its details.
+  // The server follows a draft of 1.0.
   "a2a-java-sdk 1.0.0.Alpha3": [
     "card cache: Cache-Control is missing",
     "card etag: ETag is missing",

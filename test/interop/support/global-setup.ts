@@ -1,7 +1,7 @@
 import { build } from "../../e2e/support/build.js";
 import { buildConsole } from "../console/build.js";
 
-/** Builds what the clients are going to talk to. */
+/** Builds the server that the clients call. */
 export default function setup(): void {
   build();
   buildConsole();

@@ -3,7 +3,7 @@ import { installed, succeed } from "./tool.js";
 
 const version = "v1.9.4";
 
-/** The path of grpcurl. */
+/** Installs grpcurl. Returns its path. */
 export async function grpcurlProgram(): Promise<string> {
   const folder = await installed({
     name: `grpcurl-${version}`,

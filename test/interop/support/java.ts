@@ -2,28 +2,28 @@ import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { apt, hasApt, installed, run, succeed } from "./tool.js";
 
-/** A project of Maven, built in a folder of its own. */
+/** A Maven project that is built in its own folder. */
 export interface JavaProject {
-  /** Name with versions and, behind them, a number that grows with what is in the folder. */
+  /** Name with versions, and a number at the end that is raised for each change of the folder. */
   readonly name: string;
-  /** Where its `pom.xml` and its sources are. */
+  /** Folder with the `pom.xml` and the sources. */
   readonly from: string;
-  /** What Maven is asked for; the classes with their classpath when nothing is said. */
+  /** Maven's goals. Default: compile the classes and write their classpath. */
   readonly goals?: readonly string[];
 }
 
 /**
- * Flags of each JVM: it runs for seconds, in which the optimizing compiler and a parallel collector cost more processor
+ * Flags of each JVM. It runs for seconds, in which the optimizing compiler and a parallel collector cost more processor
  * time than they save.
  */
 export const jvmFlags: readonly string[] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
 
-/** The environment of Maven, which runs what it builds in its own JVM at times. */
+/** The environment of Maven, which sometimes runs the built program in its own JVM. */
 export const mavenEnvironment: Readonly<Record<string, string>> = { MAVEN_OPTS: ["-Xmx512m", ...jvmFlags].join(" ") };
 
 const classes = ["compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath"];
 
-/** The folder in which a project of Maven is built, with Java and Maven installed where that is possible. */
+/** Builds a Maven project. Installs Java and Maven if possible and necessary. Returns the folder. */
 export function javaProject({ name, from, goals = classes }: JavaProject): Promise<string> {
   return installed({
     name,
@@ -39,7 +39,7 @@ export function javaProject({ name, from, goals = classes }: JavaProject): Promi
   });
 }
 
-/** What Java is called with, before the arguments of the program, for a class of a built project. */
+/** Java's arguments that run a class of a built project, before the program's own arguments. */
 export function javaClass(folder: string, name: string): string[] {
   const libraries = readFileSync(join(folder, "classpath"), "utf8").trim();
   return [...jvmFlags, "-Xmx256m", "-cp", [join(folder, "target", "classes"), libraries].join(":"), name];

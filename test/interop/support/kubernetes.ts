@@ -1,4 +1,4 @@
-/** Parts of an object of Kubernetes that name other objects. */
+/** Parts of a Kubernetes object that refer to other objects. */
 export interface KubernetesObject {
   readonly kind: string;
   readonly metadata: { readonly name: string };
@@ -30,7 +30,7 @@ interface Pod {
   }[];
 }
 
-/** Returns the names in a file of Kubernetes that name nothing. @param secrets that the operator creates */
+/** Returns the names in a Kubernetes file that refer to nothing. @param secrets names that the operator creates */
 export function danglingNames(objects: readonly KubernetesObject[], secrets: readonly string[]): string[] {
   const named = (kind: string): string[] =>
     objects.filter((one) => one.kind === kind).map(({ metadata }) => metadata.name);
@@ -42,7 +42,7 @@ export function danglingNames(objects: readonly KubernetesObject[], secrets: rea
   });
 }
 
-/** Ports of a service that no pod of its selector has. */
+/** Ports of a service that none of its pods has. */
 function portsWithoutPod(
   { selector = {}, ports = [] }: KubernetesObject["spec"],
   objects: readonly KubernetesObject[],

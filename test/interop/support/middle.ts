@@ -5,9 +5,9 @@ import { AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AClient, Binding } from "../../../src/client/index.js";
 import { CuttingProxy } from "../../support/cutting-proxy.js";
 
-/** Stands between an agent and who calls it: shows its card with one interface alone, which leads through a proxy. */
+/** Serves an agent's card with a single interface, which leads through a proxy. */
 export class Middle {
-  /** Where its calls go through. */
+  /** The proxy of all calls. */
   readonly proxy: CuttingProxy;
   readonly #cards: Server;
 
@@ -16,7 +16,7 @@ export class Middle {
     this.#cards = cards;
   }
 
-  /** @param agent a client of the agent, which has its card */
+  /** @param agent a client of the agent, which has read its card */
   static async open({ card }: A2AClient, binding: Binding): Promise<Middle> {
     const whole = toJson(AgentCardSchema, card) as JsonObject & { supportedInterfaces: Interface[] };
     const found = whole.supportedInterfaces.find(({ protocolBinding }) => protocolBinding === binding);

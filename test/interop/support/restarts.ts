@@ -7,22 +7,22 @@ import type { Driver } from "../../support/driver.js";
 import type { Site } from "./site.js";
 import { succeed } from "./tool.js";
 
-/** `PARLEY_RESTARTS=50` restarts each server more often, and prints what was counted. */
+/** Number of restarts of each server. `PARLEY_RESTARTS=50` runs more and prints the counts. */
 const RESTARTS: number = Number(process.env.PARLEY_RESTARTS ?? 1);
 
-/** How long that may take, in milliseconds: far more than it does on a slow machine. */
+/** Timeout for all restarts in milliseconds, far more than a slow machine needs. */
 export const RESTARTS_MS: number = 60_000 + RESTARTS * 60_000;
 
 /** Time between two restarts, in milliseconds. */
 const BETWEEN_MS = 1_500;
 
-/** Pieces of a stream that outlives the drain delay of the servers, so that restarts interrupt streams. */
+/** Pieces of a stream that is longer than the servers' drain delay, so that restarts interrupt streams. */
 const LONG = 100;
 
 const message = (id: string, text: string): string =>
   JSON.stringify({ message: { messageId: id, role: "ROLE_USER", parts: [{ text }] } });
 
-/** Checks that events of every binding reach the client when they happen, and errors as the server wrote them. */
+/** Checks that events of every binding arrive when they happen, and that errors arrive unchanged. */
 export async function expectPassedOn(drivers: readonly Driver[]): Promise<void> {
   for (const driver of drivers) {
     const stream = driver.stream("SendStreamingMessage", JSON.parse(message(driver.name, "stream 2 8 60000")));
@@ -35,7 +35,7 @@ export async function expectPassedOn(drivers: readonly Driver[]): Promise<void> 
       const { task } = item.message as { task?: { id: string } };
       taskId = task?.id ?? taskId;
     }
-    // The second piece would come a minute later.
+    // The second piece comes a minute later.
     expect(seen, driver.name).toEqual(["task", "statusUpdate", "artifactUpdate"]);
     stream.hangUp();
     expect((await driver.call("CancelTask", { id: taskId })).error, driver.name).toBeUndefined();
@@ -46,7 +46,9 @@ export async function expectPassedOn(drivers: readonly Driver[]): Promise<void> 
 
 const forged = { "x-forwarded-host": "forged.example", "x-forwarded-prefix": "/forged", "x-forwarded-proto": "forged" };
 
-/** Checks that the card, which caches keep, has the proxy's address for a client that forges forwarded headers. */
+/**
+ * Checks that the card, which caches store, has the proxy's address even for a client that forges forwarded headers.
+ */
 export async function expectOwnAddress({ ports }: Site): Promise<void> {
   const url = `http://127.0.0.1:${ports.front.http1}`;
   const answer = await fetch(`${url}/.well-known/agent-card.json`, { headers: forged });
@@ -55,7 +57,7 @@ export async function expectOwnAddress({ ports }: Site): Promise<void> {
   expect(card).not.toContain("forged");
 }
 
-/** Checks the same for the card over gRPC, whose headers the proxy sets on other lines. */
+/** Checks the same for the card over gRPC, for which the proxy sets the headers elsewhere in its configuration. */
 export async function expectOwnAddressOverGrpc({ ports }: Site): Promise<void> {
   const authority = `127.0.0.1:${ports.front.http2}`;
   const client = new Client(authority, credentials.createInsecure());
@@ -81,13 +83,13 @@ interface Counted {
 }
 
 /**
- * Checks that no call fails and no event is lost while the servers of a site are restarted in turn. A proxy sends calls
- * that a server no longer takes to the other one, so clients see none refused.
+ * Checks that no call fails and no event is lost while the servers of a site restart in turn. The proxy sends calls
+ * that a server no longer accepts to the other one, so clients see no refusals.
  */
 export async function expectNothingLost(site: Site, drivers: readonly Driver[]): Promise<void> {
   const { tallies, others } = await restartUnderLoad(site, drivers);
   for (const [name, tally] of tallies) {
-    // Whole, as a report of an assertion shortens them.
+    // Throws an error, because an assertion would shorten the texts.
     const lost = [...tally.broken, ...tally.refused];
     if (lost.length > 0) throw new Error(`${name}: ${lost.join("\n")}\n${saidOfCalls(site)}`);
     expect(tally.calls, name).toBeGreaterThan(RESTARTS);
@@ -97,7 +99,7 @@ export async function expectNothingLost(site: Site, drivers: readonly Driver[]):
   expect(Math.min(...others)).toBeGreaterThan(0);
 }
 
-/** What the proxy said of calls that did reach a server. */
+/** The proxy's log lines about calls that reached a server. */
 function saidOfCalls({ said }: Site): string {
   return said.replaceAll(/^.*Connection refused.*\n/gm, "").slice(-2_000);
 }
@@ -129,7 +131,7 @@ async function restartUnderLoad(site: Site, drivers: readonly Driver[]): Promise
   return counted;
 }
 
-/** Parley's client, which retries and resumes by itself. */
+/** Parley's client, which retries and resumes. */
 class OwnClient {
   calls = 0;
   streams = 0;
@@ -158,7 +160,7 @@ class OwnClient {
   }
 }
 
-/** curl without any retries, on a new connection for each call. */
+/** curl without retries, on a new connection for each call. */
 class Curl {
   calls = 0;
   readonly #url: string;

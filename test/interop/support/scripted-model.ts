@@ -23,7 +23,7 @@ export interface Asked {
   readonly signal: AbortSignal | undefined;
 }
 
-/** A model of the AI SDK that answers with a function, and records its calls. */
+/** A model for the AI SDK that answers with a function and records its calls. */
 export function scriptedModel(answer: (asked: Asked) => Scripted | Promise<Scripted>): {
   readonly model: LanguageModel;
   readonly asked: Asked[];

@@ -8,19 +8,19 @@ import { javaClass, javaProject } from "./java.js";
 import { pythonEnvironment, pythonWith } from "./python.js";
 import { cache, persistently, succeed } from "./tool.js";
 
-/** Agents that do the same, each served with another library: the first word of a message says what. */
+/** Folder of equal agents, each served with another library. The first word of a message selects the action. */
 const folder = join(root, "test", "interop", "servers");
 
-/** What callers of a guarded server have to send in the header `X-Api-Key`, as its card says. */
+/** The key that callers of a guarded server send in the header `X-Api-Key`, as its card says. */
 export const KEY = "key-of-the-tests-0123456789abcdef";
 
-/** A server that runs. */
+/** A running server. */
 export interface Started {
   readonly url: string;
   stop(): Promise<unknown>;
 }
 
-/** What no server takes to be ready, in milliseconds. */
+/** Timeout for a server to become ready, in milliseconds. */
 const READY_MS = 60_000;
 
 /** Starts a program that prints its URL when it is ready. */
@@ -47,7 +47,7 @@ export async function started(command: string, args: readonly string[]): Promise
   };
 }
 
-/** A guarded server lets in who has the key, and sends push notifications, to this machine as well. */
+/** Starts a server. A guarded one requires the key and sends push notifications, even to this machine. */
 type Start = (guarded?: { readonly pushPort: number }) => Promise<Started>;
 
 const mode = (guarded: object | undefined): string[] => (guarded === undefined ? [] : [KEY]);
@@ -83,9 +83,9 @@ export const servers: Readonly<Record<string, Start>> = {
   },
 };
 
-/** The same without a guard, and not over every binding. */
+/** Servers without a guard and without some bindings. */
 export const plainServers: Readonly<Record<string, { bindings: readonly Binding[]; start(): Promise<Started> }>> = {
-  // What it calls gRPC is the service of a draft, `a2a.v1.A2AService`.
+  // The library's gRPC serves a draft, `a2a.v1.A2AService`.
   "a2a-java-sdk 1.0.0.Alpha3": {
     bindings: ["JSONRPC", "HTTP+JSON"],
     start: async () => {
@@ -95,7 +95,7 @@ export const plainServers: Readonly<Record<string, { bindings: readonly Binding[
   },
 };
 
-/** All of them, without a guard. */
+/** All servers without a guard. */
 export const allServers: Readonly<Record<string, () => Promise<Started>>> = {
   ...Object.fromEntries(Object.entries(plainServers).map(([name, { start }]) => [name, start])),
   ...Object.fromEntries(Object.entries(servers).map(([name, start]) => [name, () => start()])),

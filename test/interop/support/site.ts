@@ -12,7 +12,7 @@ import { bindings } from "../../support/drivers.js";
 import { freePort } from "../../support/free-port.js";
 import { apt, hasApt, run } from "./tool.js";
 
-/** The ports of a site: those of two servers, and those of the proxy in front. */
+/** The ports of a site: those of its two servers and of the proxy in front of them. */
 export interface Ports {
   readonly http: readonly [number, number];
   readonly grpc: readonly [number, number];
@@ -30,7 +30,7 @@ export async function freePorts(): Promise<Ports> {
   return { http: [a, b], grpc: [c, d], front: { http1, http2, tls } };
 }
 
-/** Installs a Debian package, unless its program is there. */
+/** Installs a Debian package unless its program exists. */
 export async function program(name: string, debian: string, ...version: string[]): Promise<void> {
   const found = await run(name, version).catch(() => undefined);
   if (found !== undefined) return;
@@ -38,7 +38,7 @@ export async function program(name: string, debian: string, ...version: string[]
   await apt(debian);
 }
 
-/** The contents of a file below deploy/, with places of this machine instead of those that it names. */
+/** The contents of a file in deploy/, with its paths and addresses replaced. */
 export function deployed(path: string, places: Readonly<Record<string, string>>): string {
   let text = readFileSync(join(root, "deploy", path), "utf8");
   for (const [written, here] of Object.entries(places)) {
@@ -55,7 +55,7 @@ export default { ...probe, extendedCard: { description: "Known to callers." } };
 export const authenticator = { authenticate: () => ({ owner: "caller" }) };
 `;
 
-/** A proxy of others in front of two servers that share a store. */
+/** A foreign proxy in front of two servers that share a store. */
 export class Site {
   readonly folder: string = mkdtempSync(join(tmpdir(), "parley-site-"));
   readonly ports: Ports;
@@ -70,7 +70,7 @@ export class Site {
     writeFileSync(this.#home.agent, agent);
   }
 
-  /** Starts both servers, and the proxy. */
+  /** Starts both servers and the proxy. */
   async open(command: string, args: readonly string[]): Promise<void> {
     await Promise.all([this.start(0), this.start(1)]);
     this.#proxy = spawn(command, args, { cwd: this.folder, stdio: ["ignore", "pipe", "pipe"] });
@@ -88,21 +88,21 @@ export class Site {
     this.#servers[which] = await this.#home.start(...ports, "--grpc-public-url", `127.0.0.1:${front.http2}`);
   }
 
-  /** Ends one server in order and starts the next one. */
+  /** Ends one server in order and starts another one. */
   async restart(which: 0 | 1): Promise<void> {
     const exit = await this.#servers[which]?.stop();
     if (exit?.code !== 0) throw new Error(`The server ended with ${exit?.code}: ${this.#servers[which]?.log}`);
     await this.start(which);
   }
 
-  /** A client of each binding through the proxy. Connect and gRPC speak HTTP/2. */
+  /** A client of each binding through the proxy. Connect and gRPC use HTTP/2. */
   drivers(): Driver[] {
     const { http1, http2 } = this.ports.front;
     const address = (port: number): Address => ({ url: `http://127.0.0.1:${port}`, grpcPort: http2 });
     return bindings.map(({ name, connect }) => connect(address(name === "connect" ? http2 : http1)));
   }
 
-  /** What the proxy said. */
+  /** The proxy's output. */
   get said(): string {
     return this.#said;
   }
@@ -135,7 +135,7 @@ export class Site {
 
 const fixture = (name: string): string => join(root, `test/fixtures/tls/${name}.pem`);
 
-/** nginx with deploy/nginx/parley.conf, on the ports of a site. @returns its arguments */
+/** nginx with deploy/nginx/parley.conf on the ports of a site. @returns its arguments */
 export function nginxIn({ folder, ports: { http, grpc, front } }: Site): string[] {
   const site = deployed("nginx/parley.conf", {
     "127.0.0.1:8080": `127.0.0.1:${http[0]}`,
@@ -154,7 +154,7 @@ export function nginxIn({ folder, ports: { http, grpc, front } }: Site): string[
   return nginxWith(folder, site);
 }
 
-/** nginx with a configuration of a server. @returns its arguments */
+/** nginx with the configuration of a server. @returns its arguments */
 export function nginxWith(folder: string, site: string): string[] {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (of) => `${of}_temp_path ${folder}/${of};`,

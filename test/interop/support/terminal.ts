@@ -9,14 +9,14 @@ export async function installTmux(): Promise<void> {
 
 let count = 0;
 
-/** A terminal of tmux, on a server of its own. */
+/** A tmux terminal on its own server. */
 export class Terminal {
   readonly #socket = `parley-${process.pid}-${++count}`;
 
-  /** @param command run by a shell */
+  /** @param command shell command to run */
   constructor(command: string, { columns = 80, rows = 40 } = {}) {
     this.#tmux("new-session", "-d", "-x", `${columns}`, "-y", `${rows}`, "-s", "t", command);
-    // The screen of a command that ended can still be read.
+    // Keeps the screen readable after its command has ended.
     this.#tmux("set-option", "-t", "t", "remain-on-exit", "on");
   }
 
@@ -29,7 +29,7 @@ export class Terminal {
     return this.#tmux("capture-pane", "-p", "-t", "t").trimEnd();
   }
 
-  /** The screen and what has scrolled off it. @param escapes true to keep colours */
+  /** The screen and its scrollback. @param escapes true to keep colours */
   all(escapes = false): string {
     return this.#tmux("capture-pane", "-p", ...(escapes ? ["-e"] : []), "-S", "-10000", "-t", "t").trimEnd();
   }
@@ -38,13 +38,12 @@ export class Terminal {
     this.#tmux("send-keys", "-t", "t", ...keys);
   }
 
-  /** Types a line. */
   enter(text: string): void {
     if (text !== "") this.#tmux("send-keys", "-t", "t", "-l", text);
     this.keys("Enter");
   }
 
-  /** Pastes a text, as a terminal marks it. */
+  /** Pastes a text as a terminal does. */
   paste(text: string): void {
     this.#tmux("set-buffer", text);
     this.#tmux("paste-buffer", "-p", "-t", "t");
@@ -54,7 +53,6 @@ export class Terminal {
     this.#tmux("resize-window", "-t", "t", "-x", `${columns}`, "-y", `${rows}`);
   }
 
-  /** Waits until the screen shows a text. */
   async shows(text: string | RegExp): Promise<void> {
     const poll = expect.poll(() => this.screen, { timeout: 30_000, interval: 50 });
     await (typeof text === "string" ? poll.toContain(text) : poll.toMatch(text));

@@ -5,40 +5,41 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { hold } from "../../../tools/hold.mjs";
 import { root } from "../../e2e/support/build.js";
 
-/** Where clients are installed; not under version control. */
+/** Folder of installed clients. It is not under version control. */
 export const cache: string = join(root, ".cache", "interop");
 
-/** What no program takes, in milliseconds, also one that downloads and compiles: it has hung then. */
+/** Timeout of a program in milliseconds, enough for downloads and compilation. */
 const PROGRAM_MS = 240_000;
 
-/** The same of the installation of a Debian package, which is better not ended in the middle. */
+/** Timeout for the installation of a Debian package, which should not be interrupted. */
 const APT_MS = 480_000;
 
-/** After this time, in milliseconds, nothing that failed is tried again: with one more it stays below the limit of a hook. */
+/**
+ * Time in milliseconds after which failed actions are not retried, so that the last attempt ends within a hook's limit.
+ */
 const AGAIN_MS = 300_000;
 
-/** What a program printed, and how it ended. */
+/** Output and exit code of a program. */
 export interface Printed {
   readonly stdout: string;
   readonly stderr: string;
   readonly code: number | null;
 }
 
-/** How a program is run. */
 export interface RunOptions extends SpawnOptions {
   readonly input?: string;
-  /** It is killed when it has not ended after so many milliseconds. */
+  /** Time in milliseconds after which the program is killed. */
   readonly limitMs?: number;
 }
 
 /**
- * Runs a program to its end, whatever that is. Rejects when there is no such program, and when it has not ended in time (four minutes,
- * unless the options say otherwise): then it is killed, with those that it started.
+ * Runs a program to its end and returns its result, whatever its exit code. Rejects if the program does not exist.
+ * Kills the program with its children and rejects if it exceeds the limit, by default four minutes.
  */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Printed> {
   const { input, limitMs = PROGRAM_MS, ...rest } = options;
   return new Promise((resolve, reject) => {
-    // It leads a group, so that nothing of it stays when it has to be killed.
+    // The program leads a process group, so that a kill reaches its children.
     const child = spawn(command, args, { cwd: root, detached: true, ...rest, stdio: ["pipe", "pipe", "pipe"] });
     const output = { stdout: "", stderr: "" };
     const kill = (): void => {
@@ -68,7 +69,7 @@ export function run(command: string, args: readonly string[], options: RunOption
       over();
       resolve({ ...output, code });
     });
-    // A program that ends without reading what it is given is not at fault.
+    // A program may end without reading its input.
     child.stdin?.on("error", () => {});
     child.stdin?.end(input ?? "");
   });
@@ -81,7 +82,7 @@ export async function succeed(command: string, args: readonly string[], options:
   throw new Error(`${command} ${args.join(" ")} ended with ${code}:\n${stdout}${stderr}`);
 }
 
-/** Does what asks a registry, which fails at times: three times, unless that takes minutes. */
+/** Retries an action that uses a registry, up to three times unless that takes minutes. */
 export async function persistently<T>(act: () => Promise<T>): Promise<T> {
   const begin = performance.now();
   for (let attempt = 1; ; attempt++) {
@@ -94,12 +95,12 @@ export async function persistently<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Whether Debian packages can be installed here by whoever runs this. */
+/** True if this user can install Debian packages here. */
 export function hasApt(): boolean {
   return process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
 }
 
-/** Installs a Debian package, one at a time; waits for whoever else installs one. */
+/** Installs a Debian package. Waits for other installations, because only one may run at a time. */
 export async function apt(name: string): Promise<void> {
   const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, limitMs: APT_MS };
   const patient = [
@@ -122,21 +123,21 @@ export async function apt(name: string): Promise<void> {
   }
 }
 
-/** How a client is installed. */
+/** Instructions to install a client. */
 export interface Installation {
-  /** Name with versions: another one is another installation. */
+  /** Name with versions. It identifies the installation. */
   readonly name: string;
-  /** What the machine has to have for it, as somebody who lacks it should read it. */
+  /** Requirements of the machine, for the error message. */
   readonly needs: string;
-  /** Installs into a folder that is empty. */
+  /** Installs into an empty folder. */
   readonly install: (folder: string) => Promise<void>;
 }
 
 /**
- * The folder of a client, which is installed unless it is there from an earlier run. Several test files may ask for the
- * same one at the same time: the first installs it, the others wait.
+ * The folder of a client. Installs the client unless an earlier run did. If several test files request it at the same
+ * time, the first one installs it and the others wait.
  *
- * @throws an error that says what is missing: a client that cannot be installed is a failure, not a test less.
+ * @throws an error that names the missing requirement. A client that cannot be installed fails its tests.
  */
 export async function installed({ name, needs, install }: Installation): Promise<string> {
   const folder = join(cache, name);

@@ -1,11 +1,11 @@
-// An agent that plans in a step, has another agent do the work, and says what it got. `wait` makes it wait to be killed.
+// An agent that plans in a step, delegates, and returns the result. `wait` makes it wait until it is killed.
 import { existsSync } from "node:fs";
 import { trace } from "@opentelemetry/api";
 import { artifact, completed, working } from "../../../dist/src/index.js";
 
 const tracer = trace.getTracer("agent");
 
-/** The agent's own work, such as a call of a model. */
+/** The agent's own work, such as a model call. */
 const ownWork = async (name) => {
   const span = tracer.startSpan(name);
   await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,4 +1,4 @@
-// What `--import` loads into a server: the SDK of OpenTelemetry for Node.js, which the environment configures.
+// Loaded into a server by `--import`: OpenTelemetry's SDK for Node.js, configured by the environment.
 import { NodeSDK } from "@opentelemetry/sdk-node";
 
 new NodeSDK().start();

@@ -1,5 +1,5 @@
-// Verifies a signed card with the means of Go, and signs one: a2a-go 2.3 reads the signatures of a card and has no function for
-// either, so the standard libraries of its language for JOSE (go-jose) and RFC 8785 (gowebpki/jcs) do it.
+// Verifies a signed card with Go's libraries, and signs one. a2a-go 2.3 reads a card's signatures, but cannot make or
+// verify them, so Go's libraries for JOSE (go-jose) and RFC 8785 (gowebpki/jcs) do.
 //
 //	card-signing <url of the server> <file of a private key, PKCS #8>
 package main
@@ -37,10 +37,10 @@ func main() {
 	list, err := json.Marshal(card["signatures"])
 	must(err)
 	must(json.Unmarshal(list, &signatures))
-	// What is served is present by the rules of section 8.4.1 already.
+	// The served card already follows the rules of presence in section 8.4.1.
 	delete(card, "signatures")
 
-	// The library's own client sees the same signatures.
+	// Checks that the library's client reads the same signatures.
 	resolved, err := agentcard.DefaultResolver.Resolve(context.Background(), url)
 	must(err)
 	seen := 0

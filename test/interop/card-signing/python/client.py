@@ -47,7 +47,7 @@ async def main(url, file):
         key = load_pem_private_key(opened.read(), None)
     header = {"alg": "ES256", "kid": "python", "typ": "JOSE"}
     signed = signing.create_agent_card_signer(key, header)(card)
-    # As its server shows it: with the fields of A2A 0.3, which it adds behind the signature.
+    # The card as the library's server serves it, with the fields of A2A 0.3 that it adds after signing.
     seen["signed"] = agent_card_to_dict(signed)
     print(json.dumps(seen))
 

@@ -1,7 +1,8 @@
-// An agent that is served with the published Go library, over all that it has: JSON-RPC, HTTP+JSON, gRPC.
+// An agent served with the published Go library over all of its bindings: JSON-RPC, HTTP+JSON and gRPC.
 //
-// Prints the URL of its HTTP server when it is ready. The first word of a message says what is to happen. With an argument that is the key
-// that callers need, it sends push notifications and has a card for those callers.
+// Prints the URL of its HTTP server when it is ready. The first word of a message selects the action. An argument is
+// the
+// key that callers need. With it, the agent also sends push notifications and has a card for callers with the key.
 package main
 
 import (
@@ -45,7 +46,7 @@ func (agent) Cancel(_ context.Context, turn *a2asrv.ExecutorContext) iter.Seq2[a
 	}
 }
 
-// What is to be said, each when its time has come.
+// Returns functions that make the events, each of which may wait first.
 func events(ctx context.Context, turn *a2asrv.ExecutorContext) []func() a2a.Event {
 	words := strings.Fields(turn.Message.Parts[0].Text())
 	rest := strings.Join(words[1:], " ")
@@ -107,7 +108,7 @@ func pause(ctx context.Context, millis string) {
 	}
 }
 
-// Whether a caller has the key, where one is needed.
+// Returns an error if a key is required and the caller lacks it.
 func hasKey(ctx context.Context, key string) error {
 	fields, _ := metadata.FromIncomingContext(ctx)
 	if sent := fields.Get("x-api-key"); key == "" || len(sent) == 1 && sent[0] == key {
@@ -150,7 +151,7 @@ func main() {
 	if len(os.Args) > 1 {
 		key = os.Args[1]
 	}
-	// Without a caller's name its store lists nothing.
+	// Without a caller's name, the library's store lists nothing.
 	store := taskstore.NewInMemory(&taskstore.InMemoryStoreConfig{
 		Authenticator: func(context.Context) (string, error) { return "anybody", nil },
 	})

@@ -17,7 +17,7 @@ from agent import Agent
 async def main():
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    # A caller that reads the URL comes at once, before uvicorn listens by itself.
+    # Listens before the URL is printed, because a caller connects before uvicorn listens.
     listener.listen()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     card = AgentCard(

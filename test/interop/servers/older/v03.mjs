@@ -1,7 +1,7 @@
-// An agent that is served with the published JavaScript library for A2A 0.3: JSON-RPC, HTTP+JSON, gRPC.
+// An agent served with the published JavaScript library for A2A 0.3: JSON-RPC, HTTP+JSON and gRPC.
 //
-// It has to be where that is installed. Prints the URL of its HTTP server when it is ready. The first word of a message says what is
-// to happen.
+// The file has to be in the library's folder. Prints the URL of its HTTP server when it is ready. The first word of a
+// message selects the action.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,10 +13,10 @@ import express from "express";
 
 const textOf = ({ parts }) => parts[0]?.text ?? "";
 
-/** Tasks that are to stop. */
+/** Ids of canceled tasks. */
 const canceled = new Set();
 
-/** What happens in a task, each said when its time has come. */
+/** Publishes the events of a task. */
 class Work {
   constructor({ taskId, contextId }, bus) {
     this.place = { taskId, contextId };
@@ -46,7 +46,7 @@ class Work {
     this.bus.publish({ kind: "task", id, contextId, status, history: [message], artifacts: [] });
   }
 
-  /** Waits, but not for a task that was canceled. */
+  /** Waits unless the task is canceled. Returns false if it was. */
   async pause(ms) {
     for (let waited = 0; waited < ms && !canceled.has(this.place.taskId); waited += 10) await sleep(Math.min(10, ms));
     return !canceled.has(this.place.taskId);

@@ -21,7 +21,7 @@ from starlette.routing import Mount
 async def main():
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    # A caller that reads the URL comes at once, before uvicorn listens by itself.
+    # Listens before the URL is printed, because a caller connects before uvicorn listens.
     listener.listen()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     rpc = grpc.aio.server()
@@ -49,7 +49,7 @@ async def main():
     rest = A2ARESTFastAPIApplication(agent_card=card, http_handler=handler, extended_agent_card=extended).build()
     app = Starlette(routes=[Mount("/rest", app=rest)])
     A2AStarletteApplication(agent_card=card, http_handler=handler, extended_agent_card=extended).add_routes_to_app(app)
-    # What is mounted below everything comes last.
+    # The routes at the root come after the mounted ones.
     http = uvicorn.Server(uvicorn.Config(app, log_level="error"))
     print(url, flush=True)
     await http.serve(sockets=[listener])

@@ -24,7 +24,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 
-/** Calls an agent with the published Java library: {@code Caller URL BINDING}. Prints a line for each step: what came of it, or why not. */
+/**
+ * Calls an agent with the published Java library: {@code Caller URL BINDING}. Prints a line for each step, with its
+ * result or error.
+ */
 public final class Caller {
   private final AgentCard card;
   private final boolean isRpc;
@@ -40,7 +43,7 @@ public final class Caller {
       card = A2A.getAgentCard(args[0]);
       System.out.println("card: whole");
     } catch (Exception refused) {
-      // It takes no member that it does not know, and so no card that callers of older versions can read as well.
+      // The library refuses unknown members, so it cannot read a card that also suits callers of older versions.
       card = A2A.getAgentCard(args[0], null, Map.of("A2A-Version", "1.0"));
       System.out.println("card: of 1.0 alone");
     }
@@ -110,7 +113,7 @@ public final class Caller {
     }
   }
 
-  /** A task that is begun by one client, and watched and canceled by another. */
+  /** One client starts a task, and another one watches and cancels it. */
   private String canceledWhileWatched() throws Exception {
     CompletableFuture<Task> begun = new CompletableFuture<>();
     CompletableFuture<Task> watched = new CompletableFuture<>();

@@ -42,8 +42,8 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /**
- * Calls a server with the published Java library for A2A 0.3, found by the URL of its card alone: {@code Caller URL BINDING HOOK}. Prints one
- * JSON object: what each step brought, by its name.
+ * Calls a server with the published Java library for A2A 0.3: {@code Caller URL BINDING HOOK}. Finds the server by the
+ * URL of its card. Prints a JSON object with the result of each step by name.
  */
 public final class Caller {
   private final AgentCard card;
@@ -58,7 +58,7 @@ public final class Caller {
   }
 
   public static void main(String[] args) throws Exception {
-    // Without a path of its own it looks for the card of the whole server, whatever the URL has behind the host.
+    // Without an explicit path, the library reads the card of the whole server and ignores the path of the URL.
     String base = args[0].endsWith("/") ? args[0] : args[0] + "/";
     AgentCard card = A2A.getAgentCard(base, ".well-known/agent-card.json", Map.of());
     Caller caller = new Caller(card, args[1], args[2]);
@@ -144,7 +144,7 @@ public final class Caller {
     }
   }
 
-  /** What a send brings: a task, or a message. */
+  /** Returns the result of a send: a task or a message. */
   private static Object sent(Client client, Message message) throws Exception {
     BlockingQueue<Object> results = new LinkedBlockingQueue<>();
     client.sendMessage(message, List.of((event, of) -> results.add(event)), results::add, null);
@@ -162,7 +162,7 @@ public final class Caller {
     void run() throws Exception;
   }
 
-  /** The events of a stream until the one that says it is the last, with what is to be done at the first. */
+  /** Returns the events of a stream up to the final one. Runs an action at the first event. */
   private static List<Object> events(Begin stream, Act atFirst) throws Exception {
     BlockingQueue<Object> queue = new LinkedBlockingQueue<>();
     stream.begin(List.of((event, of) -> queue.add(event)), queue::add);

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Does what the first word of a message says, after a while: this version waits for no task unless it is told so in a way of its own, and what
- * it answers would be a matter of luck.
+ * Does what the first word of a message says, after a while. This version only waits for a task if a special member
+ * requests it, so without the delay the answer would vary.
  */
 @ApplicationScoped
 public class Agent implements AgentExecutor {
@@ -36,7 +36,7 @@ public class Agent implements AgentExecutor {
       Thread.sleep(700);
       act(words, task);
     } catch (InterruptedException canceled) {
-      // Nothing else ends what a canceled task does, nor gives its thread back.
+      // The interrupt ends the work of a canceled task and returns its thread. The library does neither.
     } finally {
       running.remove(context.getTaskId());
     }

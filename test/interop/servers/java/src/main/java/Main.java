@@ -67,9 +67,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Serves an agent with the published Java library for A2A 1.0. Its Quarkus servers are not published in this version: what is below them, its
- * handlers of JSON-RPC and HTTP+JSON, is behind the HTTP server of the JDK here, with the paths and as much code as those have. Prints its
- * URL when it is ready.
+ * Serves an agent with the published Java library for A2A 1.0. The library's Quarkus servers are not published in this
+ * version, so the JDK's HTTP server calls its handlers of JSON-RPC and HTTP+JSON, with the same paths. Prints its URL
+ * when it is ready.
  */
 @Dependent
 public class Main {
@@ -79,7 +79,7 @@ public class Main {
   @Inject RestHandler rest;
 
   public static void main(String[] args) throws Exception {
-    // It logs each request that it refuses, with a stack.
+    // The library logs each refused request with a stack trace.
     Logger.getLogger("").setLevel(Level.OFF);
     HttpServer http = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     url = "http://127.0.0.1:" + http.getAddress().getPort();
@@ -90,7 +90,7 @@ public class Main {
     System.out.println(url);
   }
 
-  /** Tells the library that this binding is served. */
+  /** Declares the binding JSON-RPC to the library. */
   public static final class Rpc implements TransportMetadata {
     @Override
     public String getTransportProtocol() {
@@ -98,7 +98,7 @@ public class Main {
     }
   }
 
-  /** The same. */
+  /** Declares the binding HTTP+JSON to the library. */
   public static final class Rest implements TransportMetadata {
     @Override
     public String getTransportProtocol() {
@@ -276,7 +276,7 @@ public class Main {
     exchange.getResponseBody().write(bytes);
   }
 
-  /** Writes what is published, until it ends or nobody reads it any more. */
+  /** Writes published events until the end, or until the client leaves. */
   private static <T> void events(HttpExchange exchange, ServerCallContext context, Flow.Publisher<T> events, Function<T, String> format)
       throws IOException {
     exchange.getResponseHeaders().set("Content-Type", "text/event-stream");

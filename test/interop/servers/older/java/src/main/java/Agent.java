@@ -41,7 +41,7 @@ public class Agent implements AgentExecutor {
     try {
       act(words, task);
     } catch (InterruptedException canceled) {
-      // Nothing else ends what a canceled task does, nor gives its thread back.
+      // The interrupt ends the work of a canceled task and returns its thread. The library does neither.
     } finally {
       running.remove(context.getTaskId());
     }

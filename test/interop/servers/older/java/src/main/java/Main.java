@@ -14,7 +14,10 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.util.List;
 
-/** Serves an agent with the published Java library for A2A 0.3, over all that it has. Prints its URL when it is ready. */
+/**
+ * Serves an agent with the published Java library for A2A 0.3 over all of its bindings. Prints its URL when it is
+ * ready.
+ */
 @QuarkusMain
 public final class Main {
   private static int port;
@@ -27,7 +30,7 @@ public final class Main {
     Quarkus.run(Ready.class, args);
   }
 
-  /** What runs once the server listens. */
+  /** Runs when the server listens. */
   public static final class Ready implements QuarkusApplication {
     @Override
     public int run(String... args) {
