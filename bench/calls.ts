@@ -6,7 +6,7 @@ import { NUMBER, type Served, type WireCall } from "./protocol.js";
 
 const { getTask, sendMessage, sendStreamingMessage, subscribeToTask } = A2AService.method;
 
-/** How an answer is recognised, and for calls to a numbered thing how many there are. */
+/** The text that an answer must contain, and the number of tasks that the call can name, if it names a numbered one. */
 export type Expected = Pick<WireCall, "expect" | "numbersBelow">;
 
 const COMMON = { "a2a-version": "1.0", "user-agent": "bench" };

@@ -4,11 +4,11 @@ import { parseArgs } from "node:util";
 export interface Options {
   /** For CI: a look at everything in short, within 90 seconds. */
   readonly quick: boolean;
-  /** How long each rate is measured, in seconds, without the warm-up. */
+  /** Duration of the measurement of each rate without its warm-up, in seconds. */
   readonly seconds: number;
   /** Names of scenarios; all when empty. */
   readonly only: readonly string[];
-  /** Whether to compile first. */
+  /** True to compile the bench first. */
   readonly build: boolean;
   /** Adds the results of a run of some scenarios to the kept ones. */
   readonly keep: boolean;

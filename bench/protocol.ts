@@ -28,7 +28,7 @@ export interface RateJob {
   readonly kind: "rate";
   readonly call: WireCall;
   readonly callers: number;
-  /** How many callers share a connection of HTTP/1.1 and pipeline their requests on it; each has its own when left out. */
+  /** Number of callers that share a connection of HTTP/1.1 and pipeline their requests on it. Default: 1. */
   readonly pipelined?: number;
   /** The loop ends after this time, in milliseconds, or after this many calls, whichever comes first. */
   readonly ms?: number;
@@ -120,7 +120,7 @@ export interface PacedJob {
   readonly ms: number;
 }
 
-/** How long each answer took, in milliseconds. */
+/** Times of all answers, in milliseconds. */
 export interface PacedResult {
   readonly took: readonly number[];
 }
@@ -189,7 +189,7 @@ export type ServerQuestion =
   | { readonly kind: "stops"; readonly phase: "begin" | "end" }
   | { readonly kind: "profile"; readonly phase: "begin" | "end" };
 
-/** How long an event loop stood still, at the most, in milliseconds. */
+/** Longest stops of an event loop, in milliseconds. */
 export interface Stopped {
   readonly longest: number;
   /** Maximum CPU time of its thread between two checks. Other work of the machine does not change it. */

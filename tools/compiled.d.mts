@@ -1,6 +1,6 @@
 import type { BuildOptions } from "esbuild";
 
-/** How single sources are compiled for tests; the report of their coverage compiles them in the same way, byte by byte. */
+/** Options to compile single sources for tests. The coverage report uses them too, and so gets the same bytes. */
 export const asCompiled: Pick<BuildOptions, "platform" | "format" | "logLevel" | "target"> & {
   readonly sourcemap: true;
 };

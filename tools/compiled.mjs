@@ -1,4 +1,4 @@
-/** How single sources are compiled for tests; the report of their coverage compiles them in the same way, byte by byte. */
+/** Options to compile single sources for tests. The coverage report uses them too, and so gets the same bytes. */
 export const asCompiled = {
   platform: "node",
   format: "esm",

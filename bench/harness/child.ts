@@ -163,7 +163,7 @@ export class TestServer implements MeasuredServer {
     await this.#child.ask({ kind: "stops", phase: "begin" });
   }
 
-  /** How long it stood still since. */
+  /** Returns the stops of its event loop since `beginStops()`. */
   async endStops(): Promise<Stopped> {
     return (await this.#child.ask({ kind: "stops", phase: "end" })) as Stopped;
   }

@@ -5,10 +5,10 @@ import { type Chunks, DONE_TEXT, PRELUDE_TEXT, WORKING_TEXT } from "../servers/a
 import type { TestServer } from "./child.js";
 import type { Bench } from "./scenario.js";
 
-/** How often the server is asked for its memory, in milliseconds. */
+/** Time between two requests to the server for its memory or its task, in milliseconds. */
 const LOOK_MS = 50;
 
-/** How long an agent may take to say something, in milliseconds. */
+/** Maximum time until the agent has said an expected text, in milliseconds. */
 const SAYS_MS = 120_000;
 
 /** Begins a task that waits for a sign, and gives its id when it does. */
@@ -43,7 +43,7 @@ export interface DeliveryOrder {
   /** Published when only the stalled are subscribed: more than the buffers between hold, so that they are truly behind. */
   readonly prelude: Chunks;
   readonly chunks: Chunks;
-  /** Whether the readers see the prelude too. */
+  /** True if the readers receive the prelude too. Default: false. */
   readonly isWhole?: boolean;
 }
 
@@ -59,7 +59,7 @@ export interface Delivery {
   /** Settled, when all that read are done and the stalled ones are still behind: what the server holds for them. */
   readonly heldRss: number;
   readonly heldHeap: number;
-  /** How long the stalled ones took to read the rest, when they did read at last, in milliseconds. */
+  /** Time that the stalled subscribers need to read the rest once they read again, in milliseconds. NaN without any. */
   readonly catchUpMs: number;
 }
 

@@ -10,9 +10,9 @@ export interface Lane {
   readonly call: WireCall;
   /** Looks at one answer closely before anything is measured. @throws Error when it is not what it should be */
   readonly check?: (body: Buffer) => void;
-  /** How many calls are under way at once; `CALLERS` when left out. */
+  /** Number of concurrent calls. Default: `CALLERS`. */
   readonly callers?: number;
-  /** How many callers share a connection of HTTP/1.1; 1 when left out. */
+  /** Number of callers that share a connection of HTTP/1.1. Default: 1. */
   readonly pipelined?: number;
 }
 
@@ -65,7 +65,7 @@ const SATURATED = 0.8;
 export const ownGenerator: Generator = (bench, { call, callers = CALLERS, pipelined = 1 }, ms) =>
   bench.load.run({ kind: "rate", call, callers, pipelined, ms });
 
-/** How rates are measured: rounds of each lane, how long they are and how long the warm-up is, in milliseconds. */
+/** Plan of a measurement: the rounds of each lane, and the durations of a round and of the warm-up, in milliseconds. */
 export interface Plan {
   readonly rounds: number;
   readonly roundMs: number;
@@ -78,8 +78,8 @@ function planOf({ options: { quick, seconds } }: Bench): Plan {
 }
 
 /**
- * How often `measureFresh()` starts its servers, and how many rounds of each lane it measures of one process. Default of the
- * warm-up and of a round: by the options of the bench.
+ * Number of times that `measureFresh()` starts its servers, and of rounds of each lane per process. The bench's options
+ * give the default durations of the warm-up and of a round.
  */
 export interface Fresh extends Partial<Omit<Plan, "rounds">> {
   readonly processes: number;
@@ -145,7 +145,7 @@ export class Rates {
     return median(this.#of(name).map((round) => round.perSecond));
   }
 
-  /** How many times as fast as another lane: the median over the rounds. */
+  /** Returns the rate of a lane divided by that of another: the median over the rounds. */
   ratio(name: string, of: string): number {
     const others = this.#of(of);
     return median(this.#of(name).map((round, index) => round.perSecond / (others[index]?.perSecond ?? Number.NaN)));
@@ -159,7 +159,7 @@ export class Rates {
     return median(this.#leastMicros(name));
   }
 
-  /** How many times as little CPU time as another lane: the median over the processes. */
+  /** Returns the CPU time of another lane divided by that of this one: the median over the processes. */
   cpuRatio(name: string, of: string): number {
     const mine = this.#leastMicros(name);
     return median(this.#leastMicros(of).map((other, index) => other / (mine[index] ?? Number.NaN)));

@@ -49,7 +49,7 @@ export function verdict({ met }: Outcome): string {
   return met ? "met" : "MISSED";
 }
 
-/** How many scenarios were measured, and a line with the reason for each that was not. */
+/** Returns the number of measured scenarios, and a line with the reason for each other one. */
 export function measuredText(scenarios: Readonly<Record<string, Found>>): string {
   const all = Object.entries(scenarios);
   const missing = all.flatMap(([name, found]) => {

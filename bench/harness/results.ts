@@ -22,7 +22,7 @@ export interface Made {
 /** The result of a run for one scenario. */
 export type Found = Made & (Section | { readonly error: string } | { readonly skipped: string });
 
-/** How a goal fares. Not measured: no value, neither met nor missed. */
+/** Outcome of a goal. One that was not measured has no value, and is neither met nor missed. */
 export interface Outcome extends Goal, Partial<Omit<Judged, "goal">> {
   readonly goal: GoalName;
 }

@@ -2,7 +2,7 @@ import type { Judged } from "../goals.js";
 import type { Options } from "../options.js";
 import type { Attacker, Caller, Load, TestServer } from "./child.js";
 
-/** How many callers wait for answers at once, in every rate. */
+/** Number of concurrent callers of a rate, unless its lane has another. */
 export const CALLERS = 50;
 
 /** Bytes of a megabyte, as everything here counts them. */

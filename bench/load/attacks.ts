@@ -24,7 +24,7 @@ export interface Attack {
   readonly connections: number;
   /** Pieces a second, over all connections. One that was closed is opened again when a piece of its is due. */
   readonly perSecond: number;
-  /** How each connection begins. */
+  /** Bytes that each connection begins with. */
   readonly begin: Uint8Array;
   /** Returns the bytes of a piece. The first piece of a connection has the number 0. */
   readonly piece: (index: number) => Uint8Array;

@@ -3,7 +3,7 @@ import { openHttp1, openSse } from "./http1.js";
 import { openGrpcStream, openHttp2 } from "./http2.js";
 import type { Connection, OpenStream, StreamSink } from "./request.js";
 
-/** How many calls share one HTTP/2 connection; 50 callers are five channels. */
+/** Number of callers that share one HTTP/2 connection. 50 callers use five connections. */
 const CALLS_PER_CHANNEL = 10;
 
 /** Measures calls a second. Rejects at the first answer that is not what was expected. */

@@ -6,7 +6,7 @@ import { type Bench, CALLERS, MB } from "../harness/scenario.js";
 import { FILE, FILLED, LANES, RECEIVER } from "./lanes.js";
 import { groupOf, placeOf, type Share, shares } from "./where.js";
 
-/** How many functions are kept. */
+/** Number of functions in a stored profile. */
 const TOP = 25;
 
 const WARM_UP_MS = 2_000;

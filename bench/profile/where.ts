@@ -7,7 +7,7 @@ const NATIVE: Readonly<Record<string, string>> = {
   "(program)": "native code without a name",
 };
 
-/** How Node writes to sockets; what the kernel does to deliver is in it. */
+/** Names of the functions by which Node.js writes to sockets. Their time includes the kernel's delivery. */
 const SOCKET_WRITES = /^write(v|Buffer|Utf8String|Latin1String|AsciiString|Ucs2String)$/;
 
 /** Groups of Node's own modules, by the beginnings of their names. */

@@ -66,7 +66,7 @@ function tasks(results: Results): string {
   return barChart({ title: "Tasks of four events beside the peer", unit, base: { value: 1, name: "peer" }, bars });
 }
 
-/** How many times longer a call takes with many tasks stored than with few. */
+/** Draws the time of a call with many stored tasks, relative to its time with few. */
 function stored(results: Results): string {
   const { rows } = sectionOf(results, "reads");
   const goals: Readonly<Record<string, GoalName>> = { GetTask: "getTaskGrowth", "ListTasks, 50": "listTasksGrowth" };

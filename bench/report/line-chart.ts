@@ -9,7 +9,7 @@ export interface LineChart {
   readonly title: string;
   readonly xUnit: string;
   readonly yUnit: string;
-  /** Whether the vertical axis is logarithmic, as the horizontal one always is; else it begins at zero. */
+  /** True for a logarithmic vertical axis; false for one from zero. The horizontal one is always logarithmic. */
   readonly isLog: boolean;
   readonly lines: readonly { readonly name: string; readonly points: readonly Point[] }[];
 }

@@ -18,7 +18,7 @@ const LOADS = [
 /** The load of the goals. */
 const JUDGED = 20;
 
-/** How long events come, in seconds. */
+/** Duration for which each task yields events, in seconds. */
 const SECONDS = 20;
 
 /** Age below which a share of the events was, in milliseconds. */
@@ -27,7 +27,7 @@ function quantile(ages: readonly number[], share: number): number {
   return sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
 }
 
-/** How much later each event arrived at the other server. */
+/** Returns the delay of each event at the other server after its arrival at the agent's own, in milliseconds. */
 function later(here: Ages, there: Ages): number[] {
   return [...there].map(([time, age]) => age - (here.get(time) ?? Number.NaN)).filter(Number.isFinite);
 }

@@ -12,7 +12,7 @@ interface Stats {
   readonly delayMs: number;
 }
 
-/** How long a lane may take, in milliseconds. */
+/** Maximum time until a receiver has its notifications, in milliseconds. */
 const MOST_MS = 180_000;
 
 const ROUNDS = 3;
@@ -33,7 +33,7 @@ interface Backlog {
   readonly tasks: number;
   readonly events: number;
   readonly hosts?: number;
-  /** How many of the hosts do not answer. */
+  /** Number of hosts that do not answer. */
   readonly stalls?: 0 | 1;
 }
 

@@ -35,7 +35,7 @@ interface Felt {
   readonly stop: Stopped;
 }
 
-/** How long answers took, in milliseconds. */
+/** Percentiles of the times of answers, in milliseconds. */
 interface Waits {
   readonly p50: number;
   readonly p99: number;

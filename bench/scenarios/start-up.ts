@@ -10,7 +10,7 @@ import { type Bench, MB, type Row, type Scenario } from "../harness/scenario.js"
 import type { Usage, WireCall } from "../protocol.js";
 import { REPLY_TEXT, RESULT_TEXT } from "../servers/answers.js";
 
-/** How long a server is left alone before its memory is looked at, in milliseconds. */
+/** Time at rest before the memory of a server is read, in milliseconds. */
 const REST_MS = 2_000;
 
 /** One start. */

@@ -14,7 +14,7 @@ interface StreamLane {
   readonly most: number;
 }
 
-/** How often each length is measured. */
+/** Number of streams of each length that are measured. */
 const REPEATS: readonly (readonly [chunks: number, full: number, quick: number])[] = [
   [100, 20, 5],
   [1_000, 10, 2],

@@ -11,7 +11,7 @@ import { RESULT_TEXT } from "../servers/answers.js";
 const PEER = "peer, in memory";
 
 interface TasksOf {
-  /** Whether each lane is measured in several processes, one after the other. Default false. */
+  /** True to measure each lane in several processes, one after the other. Default: false. */
   readonly fresh?: boolean;
   readonly name: string;
   readonly title: string;

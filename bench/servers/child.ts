@@ -65,7 +65,7 @@ async function settledUsage(): Promise<Usage> {
   return usage();
 }
 
-/** How often the event loop is looked at, in milliseconds. */
+/** Time between two checks of the event loop, in milliseconds. */
 const PROBE_MS = 2;
 
 /**

@@ -17,7 +17,7 @@ import { serve } from "./child.js";
 
 const card: Agent["card"] = { name: "Bench", description: "Answers as fast as it can.", version: "1.0.0", skills: [] };
 
-/** How often metrics are read, in milliseconds. */
+/** Time between two reads of the metrics, in milliseconds. */
 const READ_MS = 1_000;
 
 /** Agents that wait for the bench's sign. */

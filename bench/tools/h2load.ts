@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { NUMBER } from "../protocol.js";
 import { numberIn, run, type Tool } from "./tool.js";
 
-/** How many calls share a connection, as in the bench's own generator. */
+/** Number of callers that share a connection, as in the bench's own generator. */
 const CALLS_PER_CHANNEL = 10;
 
 /** Calls of the first look, which tells how many fill the time that is asked for. */

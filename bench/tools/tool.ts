@@ -13,7 +13,7 @@ export interface Tool {
 /** The tools take whole seconds. */
 const ROUND_SECONDS = 1;
 
-/** How rates are measured with tools: of servers that are warm, since the compiler of Node.js needs some seconds to know a program. */
+/** Returns the plan of rates by tools. The warm-up is long because Node.js needs seconds to optimize a program. */
 export function roundsOfTools({ options: { quick } }: Bench): Plan {
   return { rounds: quick ? 1 : 5, roundMs: quick ? 300 : ROUND_SECONDS * 1_000, warmUpMs: quick ? 300 : 5_000 };
 }

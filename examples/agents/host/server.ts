@@ -16,7 +16,7 @@ export interface Host {
   stop(): Promise<void>;
 }
 
-/** How the host is served. */
+/** Options of the host's server. */
 interface HostOptions {
   /** The place of its tasks. Default: `.host`. */
   readonly folder?: string;

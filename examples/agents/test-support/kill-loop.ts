@@ -18,7 +18,7 @@ export interface KillTest {
 /** The seed of the moments; `KILL_SEED` repeats those of a failure. */
 const seed = Number(process.env.KILL_SEED ?? Date.now() % 1_000_000);
 
-/** How many conversations there are in which processes are killed. */
+/** Number of conversations in which the test kills processes. */
 const rounds = Number(process.env.KILL_ROUNDS ?? scaled(2, 20));
 
 /** Has a conversation with processes that are killed with SIGKILL between any two events and steps. */
