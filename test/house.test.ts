@@ -38,9 +38,9 @@ const phrases: readonly (readonly [phrase: RegExp, most: number])[] = [
 /** The same for folders that are not part of the package. */
 const outerPhrases: readonly (readonly [phrase: RegExp, most: number])[] = [
   [/\bwhat (?:is|has)\b/i, 0],
-  [/\b(?:who|nobody)\b/i, 2],
+  [/\b(?:who|nobody)\b/i, 0],
   [/\bis no\b/i, 0],
-  [/^(?:what|whose?|which)\b/i, 0],
+  [/^(?:what|whose?|which|how|whether)\b/i, 0],
 ];
 
 /** Places with their own `Promise.race`, and the reason why no function of `core/async.ts` fits. */
