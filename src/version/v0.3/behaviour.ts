@@ -17,7 +17,7 @@ import { A2AError, taskNotFound } from "../../core/error.js";
 import { expectMessage } from "../../wire/expect-message.js";
 import { resumeParameters } from "../../wire/service-params.js";
 import { EndedEvents } from "../ended-events.js";
-import { nativeFacts, setVersionFacts, type VersionFacts } from "../facts.js";
+import { setVersionFacts, versionFactsOf } from "../facts.js";
 import { again, type MethodHandler, type MethodInvocation } from "../method-handler.js";
 
 /**
@@ -88,9 +88,6 @@ export function resumes(call: Call): boolean {
   return (call.header("last-event-id") ?? "") !== "" || call.header(resumeParameters.after) !== undefined;
 }
 
-/** The facts of a message that creates its task and brings a configuration without an id. */
-const newTaskFacts: VersionFacts = Object.freeze({ ...nativeFacts, namesConfigByTask: true });
-
 /** Gives a message's configuration without an id the id of its task, like a configuration that is set without an id. */
 function nameConfig({ request, call }: MethodInvocation): void {
   const { message, configuration } = expectMessage(SendMessageRequestSchema, request);
@@ -98,7 +95,7 @@ function nameConfig({ request, call }: MethodInvocation): void {
   if (config === undefined || config.id !== "") return;
   config.id = message?.taskId ?? "";
   // A new task has no id yet.
-  if (config.id === "") setVersionFacts(call, newTaskFacts);
+  if (config.id === "") setVersionFacts(call, { ...versionFactsOf(call), namesConfigByTask: true });
 }
 
 interface PushConfigs {
