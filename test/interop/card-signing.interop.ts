@@ -16,8 +16,7 @@ import { cache, persistently, succeed } from "./support/tool.js";
  *
  * - The JavaScript and Python libraries drop every empty value before they sign and verify, even REQUIRED ones, against
  *   8.4.1. So a card with empty values has a second signature for them (`alsoWithoutEmpty`), and theirs is accepted
- * with
- *   `acceptWithoutEmpty`. All agree on cards without empty values.
+ *   with `acceptWithoutEmpty`. All agree on cards without empty values.
  * - The Python library's server adds fields of A2A 0.3 to a card after signing it.
  * - The Go library (2.3.1) reads signatures, but cannot make or verify them, so go-jose and gowebpki/jcs do.
  */

@@ -26,8 +26,7 @@ beforeAll(async () => {
       for (const file of ["package.json", "package-lock.json"])
         cpSync(join(root, "test/interop/frameworks", file), join(into, file));
       // The programs of Bun and Deno are in a package for each system, and the lock file may lack some of these. So
-      // this is
-      // not `npm ci`. It installs the same versions of everything else.
+      // this is not `npm ci`. It installs the same versions of everything else.
       await succeed("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: into });
       symlinkSync(root, join(into, "node_modules", "parley-a2a"), "junction");
     },

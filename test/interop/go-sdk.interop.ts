@@ -15,9 +15,8 @@ import { cache, persistently, succeed } from "./support/tool.js";
  *   which is not in the contract, so the filter is ignored.
  * - Over gRPC it sends a page size of 0 by default.
  * - Over JSON-RPC it expects only events in the answer to a streaming method. If the answer is a JSON error instead of
- * a
- *   first event, the client sees an empty stream without an error. The library's own server answers such calls with an
- *   event. The specification leaves that open, and other clients read the reason only from JSON. With
+ *   a first event, the client sees an empty stream without an error. The library's own server answers such calls with
+ *   an event. The specification leaves that open, and other clients read the reason only from JSON. With
  *   `--stream-errors-as-events` this server answers with an event too.
  */
 

@@ -17,8 +17,7 @@ var writing = []string{"grafana", "nginx", "postgres"}
 var rooted = []string{"nginx", "postgres"}
 
 // Loads a file by the schema of the Compose specification. Reports missing settings of its services. The health check
-// of
-// agents is in their image.
+// of agents is in their image.
 func compose(path string) error {
 	environment := types.Mapping{"APPLICATION": "/application", "PWD": "/repository"}
 	details := types.ConfigDetails{

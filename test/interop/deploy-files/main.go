@@ -1,7 +1,6 @@
 // Checks files of deploy/. Kubernetes objects are checked by their Go types, Envoy's configuration by its messages and
 // their rules, and Compose files by the schema of their specification. Pods and Compose services have to have the
-// settings
-// that promised.go and compose.go list.
+// settings that promised.go and compose.go list.
 // Usage: deploy-files ENVOY.yaml {kubernetes|compose}/FILE.yaml...
 package main
 

@@ -16,8 +16,7 @@ import (
 )
 
 // Returns the answers of an agent that requires a key, with and without it. The library reads from the card where to
-// send
-// the key.
+// send the key.
 func known(ctx context.Context, url string, binding a2a.TransportProtocol, key, hook string) (map[string]any, error) {
 	seen := map[string]any{}
 	card, err := agentcard.DefaultResolver.Resolve(ctx, url)

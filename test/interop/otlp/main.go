@@ -1,6 +1,5 @@
 // An OTLP receiver built from the OpenTelemetry Collector's. It prints its URL and each export of spans as a line of
-// OTLP
-// in JSON.
+// OTLP in JSON.
 package main
 
 import (

@@ -1,8 +1,7 @@
 // An agent served with the published Go library over all of its bindings: JSON-RPC, HTTP+JSON and gRPC.
 //
 // Prints the URL of its HTTP server when it is ready. The first word of a message selects the action. An argument is
-// the
-// key that callers need. With it, the agent also sends push notifications and has a card for callers with the key.
+// the key that callers need. With it, the agent also sends push notifications and has a card for callers with the key.
 package main
 
 import (
