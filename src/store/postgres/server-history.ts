@@ -7,7 +7,7 @@ import { StoreError } from "../task-store.js";
 /** Time after which a listener that failed is called again, in milliseconds. */
 const AGAIN_MS = 500;
 
-/** Number of failures after which the log gets a warning. */
+/** Number of consecutive failures at which one warning is logged. */
 const WARNED_AFTER = 10;
 
 /** The current timeline as 8 hexadecimal digits; empty on a standby. A promotion begins a new one. */
@@ -158,7 +158,7 @@ export class ServerHistory implements StoreHistory {
         await Promise.all([...this.#listeners].map((listener) => listener()));
         this.#settled = moves;
       } catch (err) {
-        // A database without the store's schema never gets well by itself.
+        // Some causes need an operator, such as a database that lacks the store's schema.
         const level = ++failures === WARNED_AFTER ? "warn" : "debug";
         this.#logger[level]({ err }, "tasks could not be reloaded from another server; retrying");
         await pause(AGAIN_MS, undefined, true);
